@@ -16,11 +16,6 @@ from fairlap.api.quantity import DURATION
 Json = dict[str, Any]
 
 
-def as_mapping(value: Any) -> Mapping[str, Any]:
-    """Return what stands where others should have written an object; an empty one where it is something else."""
-    return value if isinstance(value, Mapping) else {}
-
-
 class Api(BaseModel):
     """A model whose attribute docstrings become the field descriptions of the CRD; unknown fields are errors."""
 

@@ -73,6 +73,10 @@ class Template(BenchmarkSpec):
                 "!has(self.inTurn)",
                 "template.inTurn is written by the Comparison itself: leave it out, and write design.kind: Duet",
             ),
+            rule(
+                "!has(self.racedAgain)",
+                "template.racedAgain is written by the Comparison itself: leave it out, and write design.tasks",
+            ),
         )
     )
     # Absent where each variant brings its own.
@@ -196,9 +200,19 @@ class Design(Api):
     meets the requests of all variants alike."""
 
     @property
+    def in_turn(self) -> bool:
+        """Whether the variants of a block are raced at the same time, one request of each in turn."""
+        return self.kind == "Duet"
+
+    @property
+    def keeps_clusters(self) -> bool:
+        """Whether each variant has one cluster for all blocks."""
+        return self.state == "Kept"
+
+    @property
     def repeats_disturbed(self) -> bool:
         """Whether blocks in which the machine was disturbed are raced again."""
-        return (self.disturbed or ("Count" if self.kind == "Duet" else "Repeat")) == "Repeat"
+        return (self.disturbed or ("Count" if self.in_turn else "Repeat")) == "Repeat"
 
 
 class GateSpec(Api):
@@ -277,9 +291,10 @@ class ComparisonSpec(Api):
                 "write template.race.includeTasks",
             ),
             rule(
-                "self.design.state == 'Fresh' || self.gates.all(g, !has(g.task) || g.task in self.design.tasks)",
+                "self.design.state == 'Fresh' || self.gates.all(g, !has(g.task) || g.task in self.design.tasks || "
+                "(has(self.template.race.sweep) && g.task.startsWith(self.template.race.sweep.task + '@')))",
                 "gates[].task must be one of design.tasks, since with design.state: Kept no other one is raced in the "
-                "blocks",
+                "blocks; of the task of template.race.sweep write a step, for example search@8",
             ),
             rule(
                 "self.design.kind == 'Races' || self.design.state == 'Fresh' || !self.calibrate",
@@ -291,9 +306,9 @@ class ComparisonSpec(Api):
                 "design.kind: Duet is for races on a track: with targets of kind http write design.kind: Races",
             ),
             rule(
-                f"self.design.kind == 'Races' || !({_EXCLUSIVE})",
-                "template.elasticsearch.scheduling.exclusiveNodes contradicts design.kind: Duet, where the clusters of "
-                "all variants are on the same machines: leave it out",
+                f"(self.design.kind == 'Races' && self.design.state == 'Fresh') || !({_EXCLUSIVE})",
+                "template.elasticsearch.scheduling.exclusiveNodes contradicts design.kind: Duet and design.state: "
+                "Kept, where the clusters of all variants are on the same machines: leave it out",
             ),
             rule(
                 "self.design.kind == 'Races' || !self.gates.exists(g, g.metric == 'throughput' || "
@@ -341,6 +356,12 @@ class ComparisonSpec(Api):
                 "self.template.race.capacity.task in self.design.tasks",
                 "template.race.capacity.task must be one of design.tasks: with design.state: Kept no other one is "
                 "raced in the blocks",
+            ),
+            rule(
+                "self.design.state == 'Fresh' || !has(self.template.race.sweep) || "
+                "self.template.race.sweep.task in self.design.tasks",
+                "template.race.sweep.task must be one of design.tasks: with design.state: Kept no other one is raced "
+                "in the blocks",
             ),
             rule(
                 "!has(self.calibrateEvery) || self.calibrate",

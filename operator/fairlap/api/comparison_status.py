@@ -9,7 +9,6 @@ from fairlap.api.names import MAX_BLOCKS, MAX_VARIANTS
 from fairlap.api.status import Conditions, Time
 
 ComparisonPhase = Literal["Pending", "Preparing", "Queued", "Racing", "Complete", "Failed"]
-COMPARISON_TERMINAL = frozenset({"Complete", "Failed"})
 Verdict = Literal[
     "Improved", "ImprovedWithinMargin", "NoDifference", "RegressedWithinMargin", "Regressed", "Inconclusive",
     "NotComparable", "Mixed",
@@ -53,6 +52,9 @@ class RaceOfBlock(Answer):
     """The same in a sentence."""
     seconds: float | None = None
     """From the Benchmark's creation to its end."""
+    processors_refused: bool = False
+    """In a preparation: no machine had a whole processor to spare for each of its nodes, and all races after it share
+    them. Only where the manifest names no CPU."""
 
 
 class Block(Answer):

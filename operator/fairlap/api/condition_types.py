@@ -1,4 +1,4 @@
-"""The conditions of a Benchmark and the words that give their reasons: closed lists, part of the API."""
+"""The conditions of Benchmarks and Comparisons and the words that give their reasons: closed lists, part of the API."""
 
 from enum import StrEnum
 

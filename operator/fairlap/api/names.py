@@ -50,3 +50,8 @@ MOST_SPEC_VALUES: Final = 16_000
 MOST_LEVELS: Final = 20
 """Of nesting in what has no schema in a spec, and in a variant's patch."""
 MAX_BLOCKS: Final = 30
+
+
+def is_race(step: str) -> bool:
+    """Return whether the step, or the race of that name, gives numbers that count: no check and no smoke test does."""
+    return step.startswith("race-")

@@ -30,12 +30,14 @@ class NumberNoise(Answer):
 
 
 class TaskNoise(Answer):
-    """The noise of a task's main numbers."""
+    """The noise of what may decide of a task."""
 
     task: Text
     """Name of the task in the challenge."""
     numbers: Annotated[list[NumberNoise], AtMost(MOST_NOISY_NUMBERS)] = []
-    """Throughput, and p50 and p99 of its latency where it has a target throughput, else of its service time."""
+    """p50, p90 and p99 of its latency where it has a target throughput, else of its service time and before them the
+    throughput; in turn those of its service time alone, since a rate and a wait are those of all races together. CPU
+    per operation where it is known."""
 
 
 class Noise(Answer):
@@ -44,9 +46,13 @@ class Noise(Answer):
     pairs: int
     """How many pairs of races are meant."""
     message: Text = ""
-    """From which to which size of a difference nothing could be seen, or why that is unknown."""
+    """From which to which size of a difference nothing could be seen in a task or the capacity, or why that is
+    unknown."""
     history: Text = ""
     """What is known from earlier Comparisons, or why nothing is."""
+    numbers: Annotated[list[NumberNoise], AtMost(MOST_NOISY_NUMBERS)] = []
+    """Of the whole race: the size of the store, the capacity where it is looked for, and the peak of memory and bytes
+    written to disk where they are known."""
     tasks: Annotated[list[TaskNoise], AtMost(MOST_NOISY_TASKS)] = []
     """One entry a measured task, in the order of the schedule."""
     left_out: int = 0

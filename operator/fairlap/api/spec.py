@@ -227,7 +227,8 @@ class Scheduling(Api):
     machines: Machines = []
     """Names of the machines (Kubernetes nodes) that the pods may run on, and on no other; empty means any."""
     avoid_machines: Machines = []
-    """Names of machines that the pods keep off as long as another one has room."""
+    """Names of machines that the pods keep off as long as another one has room; where only these have, the later ones
+    are taken first."""
 
 
 class NodeScheduling(Scheduling):
@@ -522,14 +523,14 @@ class Steady(Api):
                 "maxWarmup", "race.steady.maxWarmup", LONGEST_WARMUP, "a task that has not settled by then may never"
             ),
             rule(
-                f"!self.maxWarmup.matches('{_COUNTABLE}') || duration(self.maxWarmup) >= duration('15s')",
-                "race.steady.maxWarmup is too short: whether a task has settled is told from 12 seconds; write 15s or "
+                f"!self.maxWarmup.matches('{_COUNTABLE}') || duration(self.maxWarmup) >= duration('45s')",
+                "race.steady.maxWarmup is too short: whether a task has settled is told from 36 seconds; write 45s or "
                 "more",
             ),
         )
     )
     max_warmup: Duration
-    """How long a task may warm up, from 15s to 1h. Tasks of the challenge with a warm-up of their own and a planned end
+    """How long a task may warm up, from 45s to 1h. Tasks of the challenge with a warm-up of their own and a planned end
     (time-period, or iterations of searches) warm up at least as long as the track says, then until throughput and
     service time stay the same, for so long at most; what is measured keeps its length. A bulk ends with its documents
     and tasks side by side with one another: both keep the warm-up of the track."""
@@ -881,7 +882,15 @@ class BenchmarkSpec(Api):
                     f" && (!has(self.{field}) || self.{field} == oldSelf.{field})",
                     f"spec.{field} is immutable: create another Benchmark instead",
                 )
-                for field in ("elasticsearch", "target", "checkedBy", "inTurn", "ttlAfterFinished", "rerunHistoryLimit")
+                for field in (
+                    "elasticsearch",
+                    "target",
+                    "checkedBy",
+                    "inTurn",
+                    "racedAgain",
+                    "ttlAfterFinished",
+                    "rerunHistoryLimit",
+                )
             ),
             rule(
                 "[has(self.elasticsearch), has(self.target)].filter(x, x).size() == 1",
@@ -933,6 +942,10 @@ class BenchmarkSpec(Api):
     a track that were changed since are not noticed."""
     in_turn: InTurn | None = None
     """With which other Benchmarks of a Comparison's block it is raced in turn; written by the Comparison."""
+    raced_again: Annotated[list[RequiredTask], Field(min_length=1, max_length=50)] | None = None
+    """Names of tasks that a Comparison races alone, again and again, on the one cluster that it keeps (`design.state:
+    Kept`); written by the Comparison. Before that is built the track check refuses tasks that cannot be raced so, and
+    those that change what it was filled with. In races on it tasks may run whose effects cannot be foreseen."""
     keep_cluster: Literal["Never", "OnFailure", "Always"] = "Never"
     """Whether the last cluster stays for inspection. On a target: whether what the track created there stays."""
     keep_cluster_for: Duration = "24h"

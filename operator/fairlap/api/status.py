@@ -14,7 +14,6 @@ from fairlap.api.sweep_status import SweepResult
 Phase = Literal[
     "Pending", "Queued", "Provisioning", "SmokeTesting", "Racing", "Collecting", "CleaningUp", "Succeeded", "Failed"
 ]
-TERMINAL = frozenset({"Succeeded", "Failed"})
 Stage = Literal["Provisioning", "Starting", "Running", "Cleaning"]
 Time = Annotated[str, Field(max_length=40)]
 MOST_TASKS, MOST_PIPELINES, MOST_INDICES = 500, 100, 100
@@ -70,6 +69,8 @@ class Step(Answer):
     """That of its load generator."""
     gives_way: bool = False
     """No machine had room for its pods while others waited: it is cleaned up, and the Benchmark lines up again."""
+    lacks_processors: Text = ""
+    """Kubernetes' words for whole processors that no machine had: it gives way for this, and its nodes share then."""
 
 
 class HttpTaskResult(Answer):
@@ -392,6 +393,8 @@ class NodeProcessors(Answer):
     """Processors that its pod requests."""
     whole: bool = False
     """Whether they are its limit, too, so that a kubelet with the static CPU manager policy gives it whole ones."""
+    refused: bool = False
+    """Whether whole ones had been asked for first, and no machine had them to spare."""
     message: Text = ""
     """Why so."""
 

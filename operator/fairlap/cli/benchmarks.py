@@ -1,6 +1,6 @@
 """Reads Benchmark objects as the API server gives them; standard library only.
 
-What is said of name, phase, progress and end holds for Comparisons, too.
+What is said of name, phase and progress holds for Comparisons, too.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from fairlap.api.raw import as_mapping
 from fairlap.cli.printable import one_line
 
 Benchmark = Mapping[str, Any]
-TERMINAL = ("Succeeded", "Complete", "Failed")
 _SOON = timedelta(seconds=30)
 """within this an operator that watches the namespace has seen what was created"""
 
@@ -25,18 +25,12 @@ def name(benchmark: Benchmark) -> str:
 
 def status(benchmark: Benchmark) -> Mapping[str, Any]:
     """Return the status, empty before the operator has seen the Benchmark."""
-    found: Mapping[str, Any] = benchmark.get("status") or {}
-    return found
+    return as_mapping(benchmark.get("status"))
 
 
 def phase(benchmark: Benchmark) -> str:
     """Return the phase; "Pending" before the operator has seen the Benchmark."""
     return str(status(benchmark).get("phase") or "Pending")
-
-
-def ended(benchmark: Benchmark) -> bool:
-    """Return whether the Benchmark is over."""
-    return phase(benchmark) in TERMINAL
 
 
 def is_rehearsal(benchmark: Benchmark) -> bool:

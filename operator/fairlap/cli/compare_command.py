@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fairlap.api.names import is_race
 from fairlap.cli import benchmarks as bm
 from fairlap.cli import report
 from fairlap.cli.compare_text import FORMATS, Compared
@@ -116,7 +117,7 @@ def _races_of(connection: Connection, name: str, *, beside_files: bool) -> list[
     kept = {what: value for what, value in facts(benchmark).items() if is_condition(what)}
     found = []
     for race in bm.status(benchmark).get("races") or ():
-        if not (race.get("valid") and race.get("record") and race["name"].startswith("race-")):
+        if not (race.get("valid") and race.get("record") and is_race(race["name"])):
             continue
         config_map = _config_map(connection, f"{name} {race['name']}", str(race["record"]))
         found.append(_race_of(config_map, f"{name} {race['name']}", None if beside_files else kept))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fairlap.api.condition_types import ComparisonCondition
+from fairlap.api.raw import condition_of
 from fairlap.cli import benchmarks as bm
 
 Comparison = Mapping[str, Any]
@@ -26,7 +27,7 @@ def end_lines(comparison: Comparison) -> Iterator[str]:
         if not difference.get("fair"):
             yield f"* not the same: {_difference(difference)}"
     yield from (f"* {finding}" for finding in status.get("findings") or ())
-    gate = _condition(comparison, ComparisonCondition.GATE_PASSED)
+    gate = condition_of(comparison, ComparisonCondition.GATE_PASSED)
     if gate:
         known = {"True": "passed", "False": "not passed"}.get(str(gate.get("status")), "not known")
         yield f"Gates: {known}{_because(gate)}"
@@ -40,8 +41,3 @@ def _difference(difference: Mapping[str, Any]) -> str:
 
 def _because(condition: Mapping[str, Any]) -> str:
     return f": {condition['message']}" if condition.get("message") else ""
-
-
-def _condition(comparison: Comparison, kind: str) -> Mapping[str, Any]:
-    found: list[Mapping[str, Any]] = bm.status(comparison).get("conditions") or []
-    return next((each for each in found if each.get("type") == kind), {})

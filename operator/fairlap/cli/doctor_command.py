@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, TypeVar
 
+from fairlap.api.phases import is_over
 from fairlap.cli import benchmarks as bm
 from fairlap.cli import noise_facts as read
 from fairlap.cli.connection import Connection, RefusedError
@@ -63,7 +64,7 @@ def gather(connection: Connection) -> Facts:
 
 
 def _over(benchmarks: Sequence[Json]) -> list[Json]:
-    ended = [benchmark for benchmark in benchmarks if bm.ended(benchmark)]
+    ended = [benchmark for benchmark in benchmarks if is_over(benchmark)]
     newest = sorted(ended, key=lambda each: str(bm.status(each).get("completionTime") or ""), reverse=True)
     return newest[:MOST_BENCHMARKS]
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-from fairlap.api.comparison_status import COMPARISON_TERMINAL
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
+from fairlap.api.phases import is_over
+from fairlap.api.raw import condition_of
 from fairlap.cli import benchmarks as bm
 from fairlap.cli.comparison_files import Connect
 from fairlap.cli.connection import Connection, UnknownNameError
@@ -52,17 +53,13 @@ def _gate(connect: Connect, name: str, wait: bool, timeout: float | None) -> int
     return exit_code(comparison)
 
 
-def is_over(comparison: Mapping[str, Any]) -> bool:
-    """Return whether a Comparison has ended."""
-    return _status(comparison).get("phase") in COMPARISON_TERMINAL
-
-
 def exit_code(comparison: Mapping[str, Any]) -> int:
     """Return 0 when all gates are passed, 1 when something got worse, 3 when it cannot be told."""
-    status = _status(comparison)
+    status = bm.status(comparison)
     if status.get("phase") != "Complete":
         return UNDECIDED
-    holds, reason, _ = _condition(comparison, ComparisonCondition.GATE_PASSED)
+    gates_passed = condition_of(comparison, ComparisonCondition.GATE_PASSED)
+    holds, reason = gates_passed.get("status"), gates_passed.get("reason")
     if holds == "True" or (holds != "False" and reason == ComparisonReason.NOTHING_TO_DECIDE):
         return SUCCEEDED
     if holds != "False" or status.get("verdict") == "NotComparable" or reason == ComparisonReason.NOT_COMPARABLE:
@@ -76,7 +73,7 @@ def exit_code(comparison: Mapping[str, Any]) -> int:
 
 def lines(comparison: Mapping[str, Any]) -> list[str]:
     """Return the verdict, a line a gate, and one for each that cannot be compared."""
-    status = _status(comparison)
+    status = bm.status(comparison)
     said = str(status.get("message") or "") if status.get("phase") == "Failed" else _said(comparison)
     how = str(status.get("verdict") or status.get("phase") or "Pending")
     found = [one_line(f"{how}: {said or bm.progress(comparison, datetime.now(UTC))}")]
@@ -104,7 +101,7 @@ def _followed(connection: Connection, name: str, timeout: float | None) -> Json:
                     raise CliError(f"the Comparison {name} was deleted")
                 if is_over(change):
                     return change
-                progress = one_line(str(_status(change).get("progress") or ""))
+                progress = one_line(str(bm.status(change).get("progress") or ""))
                 if progress != shown:
                     _tell(f"{name}: {progress}", sys.stderr)
                     shown = progress
@@ -123,28 +120,16 @@ def _tell(text: str, out: TextIO) -> None:
         stop_printing(out)
 
 
-def _status(comparison: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = comparison.get("status")
-    return found if isinstance(found, Mapping) else {}
-
-
 def _said(comparison: Mapping[str, Any]) -> str:
     """Return the whole sentence of the verdict; the progress is cut where a column ends."""
-    holds, _, message = _condition(comparison, ComparisonCondition.COMPLETE)
-    return message if holds == "True" and message else str(_status(comparison).get("progress") or "")
-
-
-def _condition(comparison: Mapping[str, Any], kind: str) -> tuple[str, str, str]:
-    """Return status, reason and message of a condition; empty texts where there is none."""
-    for each in _status(comparison).get("conditions") or ():
-        if each.get("type") == kind:
-            return str(each.get("status")), str(each.get("reason")), str(each.get("message") or "")
-    return "", "", ""
+    complete = condition_of(comparison, ComparisonCondition.COMPLETE)
+    message = complete.get("message") if complete.get("status") == "True" else ""
+    return str(message or bm.status(comparison).get("progress") or "")
 
 
 def _gates(comparison: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     return [
         (str(contender.get("name")), each)
-        for contender in _status(comparison).get("contenders") or ()
+        for contender in bm.status(comparison).get("contenders") or ()
         for each in contender.get("gates") or ()
     ]

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fairlap.api.names import BENCHMARK_LABEL, ROLE_LABEL, ROLE_LOAD_GENERATOR, STEP_LABEL
+from fairlap.api.phases import is_over
 from fairlap.cli import benchmarks as bm
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
@@ -49,7 +50,7 @@ def current_step(benchmark: Json) -> str | None:
     running = status.get("step") or {}
     races = status.get("races") or ()
     ran = races[-1]["name"] if races else status.get("finishedStep")
-    return running.get("name") or ran or ("check" if bm.ended(benchmark) else None)
+    return running.get("name") or ran or ("check" if is_over(benchmark) else None)
 
 
 def _once(connection: Connection, name: str, step: str | None) -> Iterator[str]:
@@ -78,7 +79,7 @@ def _follow(connection: Connection, name: str, step: str | None) -> Iterator[str
             yield from lines
             shown.add(chosen)
             continue
-        if bm.ended(benchmark) or (step is not None and step in shown):
+        if is_over(benchmark) or (step is not None and step in shown):
             if not shown:
                 raise CliError(_no_log(connection, name, chosen or "check"))
             return

@@ -21,12 +21,12 @@ from fairlap.cli.noise_facts import (
     MachineSeen,
     RaceSeen,
     TaskSeen,
-    cores_needed,
 )
 from fairlap.results.disturbance import SAME_WORK, STEAL_SHARE, STOLEN
 from fairlap_race.contract.canary_margins import DISTURBED_WORDS
 from fairlap_race.contract.machine_settings import STEADY_GOVERNORS
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.some_of import some_of
 
 NEIGHBOURS_SHARE: Final = 0.05
 """Of a machine's processors: what pods of others may ask for without being told of."""
@@ -167,12 +167,11 @@ def _cpu_manager(facts: Facts) -> Iterator[Advice]:
 def _shared(facts: Facts) -> Iterator[Advice]:
     """Yield that whole processors could be had and were not."""
     static = {
-        node.name
-        for node in facts.nodes
-        if node.kubelet and node.kubelet.cpu_manager == "static" and (node.cores or 0) >= cores_needed(facts)
+        node.name: node.cores or 0 for node in facts.nodes if node.kubelet and node.kubelet.cpu_manager == "static"
     }
     judged = [it for it in facts.machines if it.role == "elasticsearch" and it.exclusive is not None]
-    bad = [it for it in judged if it.exclusive is False and it.machine in static]
+    shared = [it for it in judged if it.exclusive is False and not it.withheld]
+    bad = [it for it in shared if static.get(it.machine, 0) >= (it.needed or facts.cores_asked + 1)]
     if bad:
         yield Advice(
             "sharedProcessors",
@@ -184,7 +183,8 @@ def _shared(facts: Facts) -> Iterator[Advice]:
 
 def _shared_unasked(facts: Facts) -> Iterator[Advice]:
     """Yield that races shared processors that they had asked for, where no kubelet may be asked why."""
-    known = {node.name for node in facts.nodes if node.kubelet and node.kubelet.cpu_manager}
+    # Where a machine has too few, whatever its kubelet says gives no whole ones.
+    known = {node.name for node in facts.nodes if node.kubelet and node.kubelet.cpu_manager} | {*facts.too_small()}
     bad = [
         race
         for race in facts.races
@@ -197,20 +197,22 @@ def _shared_unasked(facts: Facts) -> Iterator[Advice]:
             f"in {len(bad)} of {len(facts.races)} races Elasticsearch had no processors of its own ({_named(bad)}): "
             f"{bad[0].remarks[Reason.PROCESSORS_SHARED]}",
             "see what the kubelets of these nodes say (cpuManagerPolicy: static and a reserve are what it takes), and "
-            "that elasticsearch.resources has limits that are its requests, with a whole number of CPUs",
+            "that elasticsearch.resources has limits that are its requests, with a whole number of CPUs; where "
+            "machines have too few, take larger ones, fewer elasticsearch.nodes, or less CPU for the load generator",
         )
 
 
 def _too_few(facts: Facts) -> Iterator[Advice]:
-    known, needed = [node for node in facts.for_elasticsearch() if node.cores is not None], cores_needed(facts)
-    bad = [node for node in known if (node.cores or 0) < needed]
-    if bad:
+    known, small = [node for node in facts.for_elasticsearch() if node.cores is not None], facts.too_small()
+    for needed in sorted({small[node.name] for node in known if node.name in small}, reverse=True):
+        bad = [node for node in known if small.get(node.name) == needed]
         yield Advice(
             "cores",
             70 * len(bad) / len(known),
             f"{_nodes(bad)} {'has' if len(bad) == 1 else 'have'} fewer than the {needed} processors that it takes: "
-            f"{facts.cores_asked} for Elasticsearch alone, one for all else",
-            "race on machines with more processors, or ask for fewer in elasticsearch.resources",
+            f"{needed - 1} for Elasticsearch alone, one for all else",
+            "race on machines with more processors or on more of them, ask for fewer in elasticsearch.resources, or "
+            "take fewer elasticsearch.nodes",
         )
 
 
@@ -350,9 +352,7 @@ def _machines(machines: Sequence[MachineSeen]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    names = list(dict.fromkeys(names))
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+    return some_of(dict.fromkeys(names), _SHOWN)
 
 
 _RULES: Final[Sequence[Callable[[Facts], Iterator[Advice]]]] = (

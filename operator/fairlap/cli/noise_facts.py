@@ -5,15 +5,14 @@ Others write these objects: what has not the shape it should have is unknown.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pydantic import ValidationError
-
-from fairlap.api.base import as_mapping
-from fairlap.api.names import UID_LABEL
+from fairlap.api.names import UID_LABEL, is_race
 from fairlap.api.quantity import parse_quantity
+from fairlap.api.raw import as_list, as_mapping, is_over_http
 from fairlap.api.spec import Resources
 from fairlap.results.disturbance import canary_words, judged_spans
 from fairlap_race.contract.cpu_list import count_of
@@ -22,6 +21,7 @@ from fairlap_race.contract.machine_watch import MachineWatch
 Body = Mapping[str, Any]
 
 
+_LOAD_GENERATOR = "load generator"
 TRACK, IN_TURN, OVER_HTTP = "track", "in turn", "over HTTP"
 """How a Benchmark sends its load: what makes its measurement longer has another name in each."""
 
@@ -88,6 +88,10 @@ class MachineSeen:
     role: str
     """elasticsearch or load generator"""
     exclusive: bool | None = None
+    needed: int | None = None
+    """processors that it takes for all of its Benchmark's nodes there to have their own; None where unknown"""
+    withheld: bool = False
+    """whole ones had no room, so that its Benchmark's nodes were not given any"""
     numa_nodes: int | None = None
     cpu_numa_nodes: int | None = None
     """that the processors which the container may use are of"""
@@ -108,6 +112,19 @@ class Facts:
     unknown: tuple[str, ...] = ()
     """what could not be found out, and which right it needs"""
 
+    def needed_on(self, machine: str) -> int:
+        """Return how many processors it takes on a machine for Elasticsearch to have its own; one is for all else.
+
+        Where no status tells which nodes were there, one is assumed.
+        """
+        told = [it.needed for it in self.machines if it.machine == machine and it.needed is not None]
+        return max(told, default=self.cores_asked + 1)
+
+    def too_small(self) -> dict[str, int]:
+        """Return the machines that are known to have fewer processors than it takes, and how many it takes, by name."""
+        known = [(node.name, node.cores, self.needed_on(node.name)) for node in self.nodes if node.cores is not None]
+        return {name: needed for name, cores, needed in known if cores < needed}
+
     def raced_on(self) -> tuple[KubernetesNode, ...]:
         """Return the nodes that were raced on; where that is not known, those that would be."""
         names = {name for race in self.races for name in race.machines}
@@ -124,8 +141,8 @@ class Facts:
 def node_of(found: Body) -> KubernetesNode:
     """Return a Node object of Kubernetes without what its kubelet and its pods tell."""
     spec, status = as_mapping(found.get("spec")), as_mapping(found.get("status"))
-    taints = [as_mapping(each).get("effect") for each in _list(spec.get("taints"))]
-    ready = [each for each in map(as_mapping, _list(status.get("conditions"))) if each.get("type") == "Ready"]
+    taints = [as_mapping(each).get("effect") for each in as_list(spec.get("taints"))]
+    ready = [each for each in map(as_mapping, as_list(status.get("conditions"))) if each.get("type") == "Ready"]
     closed = bool(spec.get("unschedulable")) or "NoSchedule" in taints or "NoExecute" in taints
     cores = _cores(as_mapping(status.get("capacity")).get("cpu"))
     return KubernetesNode(
@@ -152,7 +169,7 @@ def neighbours_of(pods: Sequence[Body]) -> dict[str, tuple[tuple[str, float], ..
         over = as_mapping(pod.get("status")).get("phase") in ("Succeeded", "Failed")
         if over or UID_LABEL in as_mapping(meta.get("labels")) or not spec.get("nodeName"):
             continue
-        asked = [as_mapping(as_mapping(each).get("resources")) for each in _list(spec.get("containers"))]
+        asked = [as_mapping(as_mapping(each).get("resources")) for each in as_list(spec.get("containers"))]
         cores = sum(_cores(as_mapping(each.get("requests")).get("cpu")) or 0.0 for each in asked)
         found.setdefault(str(spec["nodeName"]), []).append((f"{meta.get('namespace')}/{meta.get('name')}", cores))
     return {node: tuple(sorted(there, key=lambda pod: (-pod[1], pod[0]))) for node, there in found.items()}
@@ -160,12 +177,12 @@ def neighbours_of(pods: Sequence[Body]) -> dict[str, tuple[tuple[str, float], ..
 
 def races_of(benchmark: Body) -> Iterator[RaceSeen]:
     """Yield the races of a Benchmark, as its status tells of them."""
-    for race in map(as_mapping, _list(as_mapping(benchmark.get("status")).get("races"))):
-        if str(race.get("name")).startswith("race-"):
+    for race in map(as_mapping, as_list(as_mapping(benchmark.get("status")).get("races"))):
+        if is_race(str(race.get("name"))):
             remarks: dict[str, str] = {}
-            for remark in map(as_mapping, _list(race.get("remarks"))):
+            for remark in map(as_mapping, as_list(race.get("remarks"))):
                 remarks.setdefault(str(remark.get("reason")), str(remark.get("message")))
-            elasticsearch = frozenset(map(str, _list(race.get("elasticsearchOn")))) - {""}
+            elasticsearch = frozenset(map(str, as_list(race.get("elasticsearchOn")))) - {""}
             machines = elasticsearch | {str(race.get("loadGeneratorOn") or "")} - {""}
             name = str(race["name"])
             yield RaceSeen(_name(benchmark), name, machines, elasticsearch, _kind(benchmark), remarks)
@@ -186,7 +203,7 @@ def watched(race: RaceSeen, watch: MachineWatch | None, unread: Collection[str] 
 def tasks_of(benchmark: Body) -> Iterator[TaskSeen]:
     """Yield the measured tasks of a Benchmark."""
     results = as_mapping(as_mapping(benchmark.get("status")).get("results"))
-    for task in map(as_mapping, _list(results.get("tasks"))):
+    for task in map(as_mapping, as_list(results.get("tasks"))):
         settled, seconds = task.get("settled"), task.get("unsettledSeconds")
         yield TaskSeen(
             _name(benchmark), str(task.get("task")), settled if isinstance(settled, bool) else None,
@@ -198,12 +215,18 @@ def machines_of(benchmark: Body) -> Iterator[MachineSeen]:
     """Yield the machines that a Benchmark ran on, as its status describes them."""
     environment = as_mapping(as_mapping(benchmark.get("status")).get("environment"))
     in_turn = bool(as_mapping(benchmark.get("spec")).get("inTurn"))  # they share processors, and should
-    for each in map(as_mapping, _list(environment.get("machines"))):
+    told = [as_mapping(each) for each in as_list(environment.get("machines"))]
+    nodes = Counter(str(each.get("machine") or "") for each in told if each.get("node") != _LOAD_GENERATOR)
+    cores, withheld = _whole_cores(benchmark) or 1, _is_withheld(benchmark)
+    for each in told:
+        machine, own = str(each.get("machine") or ""), each.get("node") != _LOAD_GENERATOR
         exclusive, numa = each.get("exclusiveCpus"), each.get("numaNodes")
         yield MachineSeen(
-            machine=str(each.get("machine") or ""),
-            role="load generator" if each.get("node") == "load generator" else "elasticsearch",
+            machine=machine,
+            role="elasticsearch" if own else _LOAD_GENERATOR,
             exclusive=exclusive if isinstance(exclusive, bool) and not in_turn else None,
+            needed=nodes[machine] * cores + 1 if own and machine else None,
+            withheld=own and withheld,
             numa_nodes=numa if isinstance(numa, int) else None,
             cpu_numa_nodes=count_of(str(each.get("cpuNumaNodes") or "")),
             settings=as_mapping(each.get("settings")),
@@ -212,19 +235,23 @@ def machines_of(benchmark: Body) -> Iterator[MachineSeen]:
 
 def cores_asked(benchmarks: Sequence[Body]) -> int:
     """Return the most whole processors that an Elasticsearch node of any Benchmark asks for, 1 where none does."""
-    asked = [1]
-    for benchmark in benchmarks:
-        found = as_mapping(as_mapping(benchmark.get("spec")).get("elasticsearch")).get("resources")
-        try:
-            asked.append(Resources.model_validate(found or {}).whole_cores() or 1)
-        except (ValidationError, ValueError):
-            continue
-    return max(asked)
+    return max((_whole_cores(benchmark) or 1 for benchmark in benchmarks), default=1)
 
 
-def cores_needed(facts: Facts) -> int:
-    """Return how many processors a machine needs so that Elasticsearch has its own: one is for all else."""
-    return facts.cores_asked + 1
+def _whole_cores(benchmark: Body, cpu: str = "") -> int | None:
+    """Return how many whole processors an Elasticsearch node asks for, or would with a `cpu`; None for a share."""
+    built = as_mapping(as_mapping(benchmark.get("spec")).get("elasticsearch"))
+    try:
+        resources = Resources.model_validate(built.get("resources") or {})
+        return (resources.with_cpu(cpu, whole=True) if cpu else resources).whole_cores()
+    except ValueError:  # what cannot be read asks for nothing
+        return None
+
+
+def _is_withheld(benchmark: Body) -> bool:
+    """Return whether nodes whose manifest names no CPU share processors for want of room, not for their memory."""
+    given = as_mapping(as_mapping(benchmark.get("status")).get("nodeProcessors"))
+    return bool(given) and not given.get("whole") and _whole_cores(benchmark, "1") is not None
 
 
 def _cores(quantity: Any) -> float | None:
@@ -236,14 +263,10 @@ def _cores(quantity: Any) -> float | None:
 
 def _kind(benchmark: Body) -> str:
     spec = as_mapping(benchmark.get("spec"))
-    if as_mapping(spec.get("target")).get("kind") == "http":
+    if is_over_http(spec):
         return OVER_HTTP
     return IN_TURN if spec.get("inTurn") else TRACK
 
 
 def _name(benchmark: Body) -> str:
     return str(as_mapping(benchmark.get("metadata")).get("name") or "")
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -121,8 +121,8 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
     first, last = design_looks(spec.design)[0].blocks, most_blocks(spec.design)
     least, most = races_of(first, variants, every), races_of(last, variants, every)
     races = f"{least}" if least == most else f"{least} to {most}"
-    kept, tested = spec.design.state == "Kept", " and raced in test mode" if spec.template.smoke_test else ""
-    in_turn = spec.design.kind == "Duet"
+    kept, tested = spec.design.keeps_clusters, " and raced in test mode" if spec.template.smoke_test else ""
+    in_turn = spec.design.in_turn
     of_tasks = f"of {', '.join(spec.design.tasks)} alone, on kept clusters"
     on = of_tasks if kept else "each on a cluster of its own where one is built"
     on += ", those of a block in turn, one request of each" if in_turn else ""
@@ -133,7 +133,7 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
             "by side until the end, with the memory and the disk that each of them asks for; with state: Fresh it "
             f"would be {races} clusters, one at a time, each filled again."
         )
-    elif spec.template.elasticsearch:
+    elif spec.template.elasticsearch or any("elasticsearch" in (it.patch or {}) for it in spec.variants or ()):
         at_once = "those of a block side by side" if in_turn else "one at a time"
         yield (
             f"Clusters: {races}, each built and filled anew, {at_once}; with state: Kept, for questions about searches "

@@ -1,4 +1,4 @@
-"""The only place where the command line prints: what comes from a cluster cannot steer the reader's terminal.
+"""The only place where the command line prints what comes from a cluster: it cannot steer the reader's terminal.
 
 A status, a log or a task's name can hold escape sequences, which recolour, overwrite or retitle a terminal, and marks
 that reverse the direction of a text. They are shown as JSON writes them, so that JSON stays JSON.

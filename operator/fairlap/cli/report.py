@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from fairlap.api.names import is_race
 from fairlap.cli import benchmarks as bm
 from fairlap.cli.benchmarks import Benchmark
 from fairlap.cli.main_figures import main_rows
@@ -133,7 +134,7 @@ def remarks(benchmarks: Sequence[Benchmark]) -> list[str]:
     found: dict[tuple[str, str], list[str]] = {}
     for benchmark in benchmarks:
         for race in bm.status(benchmark).get("races") or ():
-            for remark in race.get("remarks") or () if race["name"].startswith("race-") else ():
+            for remark in race.get("remarks") or () if is_race(race["name"]) else ():
                 found.setdefault((bm.name(benchmark), remark["message"]), []).append(race["name"])
     return [f"{owner}, {', '.join(races)}: {remark}" for (owner, remark), races in found.items()]
 

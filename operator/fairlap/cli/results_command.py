@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fairlap.api.names import is_race
 from fairlap.api.sweep_spec import Objective
 from fairlap.cli import benchmarks as bm
 from fairlap.cli import report, sweep_picture, sweep_report
@@ -52,7 +53,7 @@ def results(connection: Connection, names: Sequence[str], output: str, everythin
 def _with_invalid(connection: Connection, benchmark: Json) -> Json:
     """Return the Benchmark with the numbers of its last race where no race was valid, marked as such."""
     status = bm.status(benchmark)
-    raced = [race for race in status.get("races") or () if race.get("record") and race["name"].startswith("race-")]
+    raced = [race for race in status.get("races") or () if race.get("record") and is_race(race["name"])]
     if bm.tasks(benchmark) or not raced or raced[-1].get("valid"):
         return benchmark
     record = Record.from_json(text_of(connection.config_map(raced[-1]["record"]), KEY_RECORD))

@@ -95,6 +95,7 @@ def result_rows(benchmarks: Sequence[Benchmark]) -> list[Row]:
         rows.append(Row(f"condition {probe}", "value", "", tuple(each.get("value") for each in of)))
     results = [bm.status(b).get("results") or {} for b in benchmarks]
     rows += _sized("", "store", [(found.get("store") or {}).get("storeBytes") for found in results])
+    rows += _noise_rows("", [_noise(b, "") for b in benchmarks])
     for key, what, unit in (
         ("youngCount", "young collections", ""),
         ("youngMillis", "young collections", "ms"),
@@ -139,9 +140,13 @@ def _http_rows(name: str, found: list[Mapping[str, Any]]) -> Iterator[Row]:
 
 
 def _noise(benchmark: Benchmark, name: str) -> tuple[int, dict[str, Any]]:
-    """Return how many pairs are meant, and by metric what they show at least, in per cent, or "unknown"."""
+    """Return how many pairs are meant, and by metric what they show at least, in per cent, or "unknown".
+
+    `name`: of a task, "" for the whole race.
+    """
     noise = bm.status(benchmark).get("noise") or {}
-    task: Mapping[str, Any] = next((each for each in noise.get("tasks") or () if each["task"] == name), {})
+    tasks = noise.get("tasks") or () if name else (noise,)
+    task: Mapping[str, Any] = next((each for each in tasks if each.get("task", "") == name), {})
     found = {str(each["metric"]): each.get("smallestVisible", "unknown") for each in task.get("numbers") or ()}
     return int(noise.get("pairs") or 0), found
 

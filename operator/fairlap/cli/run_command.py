@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fairlap.api.names import COMPARISON_KIND, COMPARISON_PLURAL, KIND, PLURAL
+from fairlap.api.phases import is_over
 from fairlap.cli import benchmarks as bm
 from fairlap.cli import manifest_files, report
 from fairlap.cli.comparison_end import end_lines
@@ -112,7 +113,7 @@ def _accepted(connection: Connection, objects: Sequence[Json], show: bool) -> bo
 def _apply(connection: Connection, manifest: Json) -> Json:
     applied, what = connection.apply(manifest)
     print_text(f"{manifest_files.title(applied)} {what}")
-    if manifest_files.is_ours(applied) and bm.ended(applied):
+    if manifest_files.is_ours(applied) and is_over(applied):
         print_text(
             f"{bm.name(applied)} has ended before and is not run again: its record stands. "
             f"{_how_to_repeat(connection, applied)}",
@@ -138,7 +139,7 @@ def _follow(connection: Connection, ids: Sequence[Id], timeout: float | None) ->
                     raise CliError(f"the {change['kind']} {bm.name(change)} was deleted")
                 seen[_id(change)] = change
             screen.show([seen[each] for each in ids if each in seen])
-            if len(seen) == len(ids) and all(map(bm.ended, seen.values())):
+            if len(seen) == len(ids) and all(map(is_over, seen.values())):
                 break
             if timeout is not None and time.monotonic() - began > timeout:
                 print_text(

@@ -18,6 +18,7 @@ from fairlap.comparison.verdicts import ComparisonVerdict, together
 from fairlap.statistics.gates import GateFinding, GateVerdict, Look, judge_estimates
 from fairlap.statistics.multiplicity import q_values
 from fairlap.statistics.paired import Estimate, paired, unpaired
+from fairlap_race.contract.some_of import some_of
 
 ALPHA = 0.05
 MARGINS = {Kind(metric): margin / 100 for metric, margin in DEFAULT_MARGINS.items()}
@@ -354,5 +355,4 @@ def _left_out(arms: _Arms, common: Sequence[Number]) -> Iterable[str]:
 
 
 def _named(tasks: Sequence[str]) -> str:
-    more = len(tasks) - _MOST_TASKS
-    return ", ".join(tasks[:_MOST_TASKS]) + (f" and {more} more" if more > 0 else "")
+    return some_of(tasks, _MOST_TASKS)

@@ -14,12 +14,18 @@ Key = tuple[str, str]
 """task, "" for the whole race, and metric"""
 
 
+_OF_DEVICE = "nodeStats"
+"""the source that knows no container: what it tells of the disk is of the whole device"""
+
+
 class RacedNumbers(NamedTuple):
     """One race's numbers."""
 
     numbers: Mapping[Key, Measured]
     rates: Mapping[str, float]
     """operations per second that were asked for, by task"""
+    sources: Mapping[str, str] = MappingProxyType({})
+    """who told what the nodes used, by group of columns"""
 
 
 class Pairs(NamedTuple):
@@ -35,7 +41,9 @@ class Pairs(NamedTuple):
     obstacle: str = ""
     """why it cannot be judged, and what to write instead"""
     left_out: Mapping[str, str] = MappingProxyType({})
-    """why a task is not in a geometric mean: absent, requests, rate"""
+    """why a task is not in a geometric mean: absent, requests, rate, sources"""
+    of_device: bool = False
+    """it is of the whole device, whoever wrote"""
 
     def cost_ratios(self, *, more_is_better: bool) -> list[float]:
         """Return ln(contender / baseline) of each block, mirrored where more is better."""
@@ -80,7 +88,8 @@ class BlockNumbers:
         unit = units.pop() if len(units) == 1 else METRICS[metric].unit
         named = () if task or not METRICS[metric].of_tasks else tuple(good)
         left_out = {each: why for each, why in missing.items() if why}
-        return Pairs(tuple(one), tuple(two), named, unit, min(counts, default=None), left_out=left_out)
+        of_device = metric == "diskWriteBytes" and arms[0][0].sources.get(METRICS[metric].columns) == _OF_DEVICE
+        return Pairs(tuple(one), tuple(two), named, unit, min(counts, default=None), "", left_out, of_device)
 
     def twin_ratios(self, tasks: Sequence[str], metric: str) -> list[float]:
         """Return ln(twin / baseline) of each block in which the baseline also raced against itself."""
@@ -134,7 +143,9 @@ class BlockNumbers:
 
 def _numbers(race: RaceRecord) -> RacedNumbers:
     known = {(each.task, each.metric): each for each in race.numbers if math.isfinite(each.value)}
-    return RacedNumbers({key: each for key, each in known.items() if key[1] in METRICS}, race.target_throughput)
+    return RacedNumbers(
+        {key: each for key, each in known.items() if key[1] in METRICS}, race.target_throughput, race.sources
+    )
 
 
 def _mean(race: RacedNumbers, tasks: Sequence[str], metric: str) -> float:
@@ -143,8 +154,10 @@ def _mean(race: RacedNumbers, tasks: Sequence[str], metric: str) -> float:
 
 
 def _missing(arms: Iterable[Sequence[RacedNumbers]], tasks: str | Sequence[str], metric: str) -> str:
-    """Return what keeps a number from deciding: absent, requests, rate; "" for nothing."""
+    """Return what keeps a number from deciding: absent, requests, rate, sources; "" for nothing."""
     races = [race for arm in arms for race in arm]
+    columns = METRICS[metric].columns
+    several = bool(columns) and len({race.sources.get(columns, "") for race in races}) > 1
     for task in [tasks] if isinstance(tasks, str) else tasks:
         numbers = [race.numbers.get((task, metric)) for race in races]
         if any(each is None or (each.value <= 0 and not METRICS[metric].exact) for each in numbers):
@@ -153,7 +166,7 @@ def _missing(arms: Iterable[Sequence[RacedNumbers]], tasks: str | Sequence[str],
             return "rate"
         if not all(each is not None and each.supported for each in numbers):
             return "requests"
-    return ""
+    return "sources" if several else ""
 
 
 def is_common(rates: Sequence[float]) -> bool:
@@ -178,6 +191,17 @@ def _why_none(
         return (
             f"{subject} {verb} the {kind.requests} requests in every race that {kind.percentile} needs: give it more "
             "iterations or a longer time-period in the track, or gate on a lower percentile"
+        )
+    if "sources" in reasons:
+        told = dict.fromkeys(race.sources.get(kind.columns) or "nobody" for arm in arms for race in arm)
+        return (
+            f"{kind.words} was told by {' in some races and by '.join(told)} in others, which do not mean the same: "
+            "see that Prometheus (prometheus.url of the chart) answers during all races, or do without it"
+        )
+    if metric == "diskWriteBytes":
+        return (
+            "not every race of both has it: Elasticsearch tells what its whole device wrote, which in turn is what all "
+            "variants wrote; set prometheus.url of the chart, which knows single containers"
         )
     if metric == "capacity":
         return (

@@ -46,7 +46,7 @@ def expect(
     every = calibrated_every(spec, seconds_of_a_race)
     twins = math.ceil(blocks / every) if every else 0
     races = len(variants) * blocks + twins
-    one_by_one = blocks if spec.design.kind == "Duet" else races
+    one_by_one = blocks if spec.design.in_turn else races
     seen = visible_changes(spec, len(variants) - 1, looks[-1], noise or {})
     return Expected(
         blocks=[look.blocks for look in looks],

@@ -28,6 +28,7 @@ from fairlap.comparison.fairness_table import (
     variable_of,
 )
 from fairlap.comparison.race_facts import as_text, leaves
+from fairlap_race.contract.some_of import some_clauses
 
 NOTHING: Final = "nothing"
 _ORDER: Final[tuple[Rule, ...]] = ("MustMatch", "Declared", "MayFollow", "FollowsRelease", "RecordOnly")
@@ -404,7 +405,7 @@ def _line(what: str, rule: Rule, group: Sequence[_Found]) -> DifferenceStatus:
     for name in names:
         mine = {each.path: each.values[name] for each in group if name in each.values}
         shown = mine.values() if len(paths) == 1 else [f"{_HEAD.sub('', path)} {value}" for path, value in mine.items()]
-        values[name] = _cut(list(dict.fromkeys(shown)))
+        values[name] = some_clauses(dict.fromkeys(shown), _MOST_FOLDED)
     messages = dict.fromkeys(each.message for each in group)
     count = len({_HEAD.sub("", path) for path in paths})
     title = f"{what} ({count})" if count > 1 and rule in ("FollowsRelease", "RecordOnly") else what
@@ -412,11 +413,6 @@ def _line(what: str, rule: Rule, group: Sequence[_Found]) -> DifferenceStatus:
         what=title.removeprefix("ran: "), rule=rule, fair=rule != "MustMatch", values=values,
         message="; ".join(list(messages)[:3]),
     )  # fmt: skip
-
-
-def _cut(shown: Sequence[str]) -> str:
-    more = f"; and {len(shown) - _MOST_FOLDED} more" if len(shown) > _MOST_FOLDED else ""
-    return "; ".join(shown[:_MOST_FOLDED]) + more
 
 
 def _sentence(

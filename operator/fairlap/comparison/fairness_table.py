@@ -41,8 +41,8 @@ VARIABLES: Final[tuple[tuple[str, str], ...]] = (
     (r"race\.steady\b", STEADY),
     (r"race\.(corpora|offline|userTags|requireTasks|expect|samples|metricsStore)\b", NONE),
     (
-        r"(repetitions|smokeTest|checkedBy|inTurn|keepCluster|keepClusterFor|timeouts|ttlAfterFinished|rerunHistoryLimit"
-        r"|imagePullSecrets)\b",
+        r"(repetitions|smokeTest|checkedBy|inTurn|racedAgain|keepCluster|keepClusterFor|timeouts|ttlAfterFinished"
+        r"|rerunHistoryLimit|imagePullSecrets)\b",
         NONE,
     ),
     (r"suspend\b", NONE),

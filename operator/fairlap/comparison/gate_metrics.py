@@ -29,6 +29,8 @@ class MetricKind(NamedTuple):
     """neither more nor less is better"""
     counted: bool = False
     """there are fewer of it rather than less"""
+    columns: str = ""
+    """group of columns of the machines' table that it is from; sources tell the same thing differently"""
 
 
 METRICS: Final[Mapping[str, MetricKind]] = {
@@ -45,9 +47,9 @@ METRICS: Final[Mapping[str, MetricKind]] = {
     "documents": MetricKind(
         "documents", "documents", "documents", of_tasks=False, exact=True, any_change_is_worse=True, counted=True
     ),
-    "cpuSecondsPerOperation": MetricKind("CPU per operation", "s", "CPU per operation"),
-    "memoryPeakBytes": MetricKind("peak of memory", "bytes", "memory", of_tasks=False),
-    "diskWriteBytes": MetricKind("bytes written to disk", "bytes", "writing to disk", of_tasks=False),
+    "cpuSecondsPerOperation": MetricKind("CPU per operation", "s", "CPU per operation", columns="cpu"),
+    "memoryPeakBytes": MetricKind("peak of memory", "bytes", "memory", of_tasks=False, columns="memory"),
+    "diskWriteBytes": MetricKind("bytes written to disk", "bytes", "writing to disk", of_tasks=False, columns="disk"),
 }
 SERVICE_TIMES: Final = ("serviceTimeP50", "serviceTimeP90", "serviceTimeP99")
 LATENCIES: Final = ("latencyP50", "latencyP90", "latencyP99")
@@ -69,7 +71,7 @@ if set(METRICS) != set(get_args(Metric)):
 def gates_of(spec: ComparisonSpec) -> Sequence[GateSpec]:
     """Return the gates that decide: the declared ones, or the default ones; a capacity is that of its one task."""
     sought = spec.template.race.capacity
-    if sought is None and spec.design.kind == "Duet":
+    if sought is None and spec.design.in_turn:
         return spec.gates or DUET_GATES
     if sought is None:
         return spec.gates or DEFAULT_GATES

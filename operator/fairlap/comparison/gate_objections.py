@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from fairlap.api.comparison_spec import OF_ELASTICSEARCH, ComparisonSpec
+from fairlap.api.raw import is_over_http
 from fairlap.comparison.merge_patch import part_at
 from fairlap_race.contract.sweep import ASCENDING, steps_of
 
@@ -16,7 +17,7 @@ def unmeasured_gates(spec: ComparisonSpec, resolved: Iterable[Mapping[str, Any]]
     races = [part_at(each, ("race",)) for each in specs]
     swept = {sweep["task"]: _first_step(sweep) for race in races if (sweep := part_at(race, ("sweep",)))}
     sought = {task for race in races if (task := part_at(race, ("capacity",)).get("task"))}
-    over_http = any(part_at(each, ("target",)).get("kind") == "http" for each in specs)
+    over_http = any(map(is_over_http, specs))
     for number, gate in enumerate(spec.gates):
         if gate.task in swept:
             yield (

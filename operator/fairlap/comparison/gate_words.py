@@ -9,6 +9,7 @@ from fairlap.comparison.block_numbers import Pairs
 from fairlap.comparison.gate_metrics import METRICS, trade
 from fairlap.comparison.verdicts import BETTER, WORSE, ComparisonVerdict
 from fairlap.statistics.sentences import about_so_many, change_digits, figure, signed
+from fairlap_race.contract.some_of import some_clauses, some_of
 
 _MOST_GATES = 3
 """in one sentence"""
@@ -23,7 +24,7 @@ def gate_title(gate: GateSpec, pairs: Pairs) -> str:
     if gate.task:
         return f"{words} of {gate.task}"
     if not METRICS[gate.metric].of_tasks:
-        return words
+        return f"{words} (the whole device, whoever wrote)" if pairs.of_device else words
     if not pairs.tasks:
         return f"{words}, geometric mean"
     return f"{words}, geometric mean of {len(pairs.tasks)} task{'s' if len(pairs.tasks) > 1 else ''}"
@@ -36,6 +37,7 @@ def left_out_sentence(gate: GateSpec, pairs: Pairs, told: Collection[str]) -> st
         "requests": f"without the {kind.requests} requests in every race that {kind.percentile} needs",
         "rate": "without one target throughput in all races",
         "absent": "not measured in every race of both",
+        "sources": "told by different sources, which do not mean the same",
     }
     parts = []
     for why, words in whys.items():
@@ -43,8 +45,7 @@ def left_out_sentence(gate: GateSpec, pairs: Pairs, told: Collection[str]) -> st
             task for task, each in pairs.left_out.items() if each == why and not (why == "absent" and task in told)
         ]
         if tasks:
-            named, more = ", ".join(tasks[:_MOST_TASKS]), len(tasks) - _MOST_TASKS
-            parts.append(f"{named}{f' and {more} more' if more > 0 else ''} ({words})")
+            parts.append(f"{some_of(tasks, _MOST_TASKS)} ({words})")
     return f"{gate_title(gate, pairs)}, leaves out: {'; '.join(parts)}" if parts else ""
 
 
@@ -156,9 +157,7 @@ def _trades(gates: Sequence[GateStatus], most: int = _MOST_GATES) -> str:
 
 
 def _sentences(gates: Sequence[GateStatus]) -> str:
-    shown = [gate.sentence for gate in gates[:_MOST_GATES]]
-    more = len(gates) - len(shown)
-    return "; ".join(shown) + (f"; and {more} more" if more else "")
+    return some_clauses((gate.sentence for gate in gates), _MOST_GATES)
 
 
 def _counted(gates: Sequence[GateStatus]) -> str:

@@ -42,6 +42,7 @@ from fairlap.statistics.gates import (
 from fairlap.statistics.moderation import Prior
 from fairlap.statistics.paired import LARGEST_CHANGE, as_change
 from fairlap.statistics.sentences import all_blocks_words, change_of, describe
+from fairlap_race.contract.some_of import some_of
 
 _FEW_REQUESTS = 2
 _MOST_TASKS = 10
@@ -452,9 +453,8 @@ def _paced(told: _Told, numbers: BlockNumbers) -> str:
     paced = [task for task in told.pairs.tasks if numbers.is_paced(told.contender, task)]
     if not paced:
         return ""
-    more = f" and {len(paced) - _MOST_TASKS} more" if len(paced) > _MOST_TASKS else ""
     return (
-        f"{gate_title(told.gate, told.pairs)}: of {', '.join(paced[:_MOST_TASKS])}{more} a rate was asked for, which "
+        f"{gate_title(told.gate, told.pairs)}: of {some_of(paced, _MOST_TASKS)} a rate was asked for, which "
         "is the throughput as long as it is kept: gate the others by their names, and these by latency"
     )
 
@@ -480,7 +480,6 @@ def _findings(told: Sequence[_Told], numbers: BlockNumbers, *, early: bool) -> l
     found += dict.fromkeys(filter(None, lacking))  # contenders mostly lack the same
     for name, missing in told_below.items():
         if missing:
-            shown = ", ".join(missing[:_MOST_TASKS])
-            more = f" and {len(missing) - _MOST_TASKS} more" if len(missing) > _MOST_TASKS else ""
-            found.append(f"not compared, since not every race of {name} and the baseline has it: {shown}{more}")
+            shown = some_of(missing, _MOST_TASKS)
+            found.append(f"not compared, since not every race of {name} and the baseline has it: {shown}")
     return found

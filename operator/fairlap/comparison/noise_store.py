@@ -39,6 +39,10 @@ _MACHINE = re.compile(
     r"|storage\[0\]\.(?:className|fileSystem|kind)|machines\[\d+\]\.(?:cpuModel|kernel))"
 )
 """Facts that say what the machines are. Names of machines are not among them: those of a cloud are new each day."""
+_SEEN_FROM_OUTSIDE = re.compile(
+    r"ran: (?:each node's (?:processors|memory|kernel)|load generator's (?:cores|kernel|CPU))"
+)
+"""Those of them that a race sees itself on a cluster that was built for another Benchmark."""
 _PLACE = re.compile(r"(?<=machines)\[\d+\]")
 _NAMED_MACHINES = "ran: machines of Elasticsearch"
 
@@ -89,31 +93,50 @@ def noise_key(spec: ComparisonSpec, blocks: Sequence[BlockRecord]) -> str:
 
     Without blocks it is the workload alone, the beginning of the keys of all machines.
     """
-    kept: Json = {}
-    if spec.design.state == "Kept":  # what differs from one filling to the next is not in their noise
-        kept = {"state": spec.design.state, "tasks": sorted(spec.design.tasks)}
-    if spec.design.kind == "Duet":
-        kept["kind"] = spec.design.kind
+    design = spec.design
     races = [race.facts for block in blocks for race in block.races if race.variant == spec.baseline]
-    return _key(spec.template.race, kept, races)
+    tasks = design.tasks if design.keeps_clusters else None
+    workload = _workload(spec.template.race, kept_tasks=tasks, in_turn=design.in_turn)
+    machines = _machines(races, _MACHINE)
+    seen = _seen_on_kept(races) if design.keeps_clusters else ""
+    return f"{workload}/{seen}{_digest(machines)}" if machines else f"{workload}/"
 
 
-def benchmark_key(spec: BenchmarkSpec, races: Sequence[Mapping[str, str]]) -> str:
-    """Return the same for a Benchmark, from the facts of its races; its clusters are its races' own, or a target."""
-    return _key(spec.race, {}, races)
+def benchmark_key(spec: BenchmarkSpec, races: Sequence[Mapping[str, str]], *, on_kept_cluster: bool = False) -> str:
+    """Return the same for a Benchmark, from the facts of its races; its clusters are its races' own, or a target.
+
+    `on_kept_cluster`: it races on one that its Comparison keeps. What that was built on it does not know: the key is
+    the beginning of all whose machines are the same as far as it sees.
+    """
+    tasks = spec.race.include_tasks if on_kept_cluster else None
+    workload = _workload(spec.race, kept_tasks=tasks, in_turn=spec.in_turn is not None)
+    if on_kept_cluster:
+        return f"{workload}/{_seen_on_kept(races)}"
+    machines = _machines(races, _MACHINE)
+    return f"{workload}/{_digest(machines)}" if machines else f"{workload}/"
 
 
 _OF_WORK = ("requests", "load", "sweep", "capacity", "includeTasks", "excludeTasks", "steady")
 """fields of `race` that make it other work, beside the track, its challenge and its parameters"""
+_FILLS = ("includeTasks", "excludeTasks")
+"""those that say how a kept cluster is filled: what differs from one filling to the next is not in the noise there"""
 
 
-def _key(raced: Race, kept: Json, races: Sequence[Mapping[str, str]]) -> str:
+def _workload(raced: Race, *, kept_tasks: Sequence[str] | None, in_turn: bool) -> str:
     race = raced.to_json()
     track = {key: value for key, value in (race.get("track") or {}).items() if key != "revision"}
-    tasks = {name: race[name] for name in _OF_WORK if race.get(name)} | kept
-    workload = _digest({"track": track, "challenge": race.get("challenge"), "params": race.get("params"), **tasks})
-    machines = _machines(races)
-    return f"{workload}/{_digest(machines)}" if machines else f"{workload}/"
+    work: Json = {name: race[name] for name in _OF_WORK if race.get(name)}
+    if kept_tasks is not None:
+        work = {name: value for name, value in work.items() if name not in _FILLS}
+        work |= {"state": "Kept", "tasks": sorted(kept_tasks)}
+    if in_turn:
+        work["kind"] = "Duet"
+    return _digest({"track": track, "challenge": race.get("challenge"), "params": race.get("params"), **work})
+
+
+def _seen_on_kept(races: Sequence[Mapping[str, str]]) -> str:
+    seen = _machines(races, _SEEN_FROM_OUTSIDE)
+    return f"{_digest(seen)}-" if seen else ""
 
 
 def learn(
@@ -136,7 +159,7 @@ def learn(
 
 
 def priors_for(store: NoiseStore, key: str, now: datetime) -> dict[str, Prior]:
-    """Return what is known of each family's noise; a key without machines stands for those raced on last."""
+    """Return what is known of each family's noise; the beginning of a key stands for the machines raced on last."""
     there = _entries(store, key, now)
     by_family: dict[str, list[tuple[float, float]]] = {}
     for each in there:
@@ -189,14 +212,19 @@ def race_seconds(data: Json, seen: SeenComparison) -> float | None:
 
 
 def benchmark_priors(
-    data: Mapping[str, Any], spec: BenchmarkSpec, races: Sequence[Mapping[str, str]], now: datetime
-) -> dict[str, Prior]:
-    """Return what the namespace's ConfigMap knows of a Benchmark's noise; nothing where its machines are unknown.
+    data: Mapping[str, Any],
+    spec: BenchmarkSpec,
+    races: Sequence[Mapping[str, str]],
+    now: datetime,
+    *,
+    on_kept_cluster: bool = False,
+) -> dict[str, Prior] | None:
+    """Return what the namespace's ConfigMap knows of a Benchmark's noise: nothing where it has shown too little of it.
 
-    `races`: the facts of its races.
+    None where no Comparison of it is known, or its machines are not. `races`, `on_kept_cluster`: as of `benchmark_key`.
     """
-    key = benchmark_key(spec, races)
-    return {} if key.endswith("/") else priors_for(decode_noise(data), key, now)
+    key, store = benchmark_key(spec, races, on_kept_cluster=on_kept_cluster), decode_noise(data)
+    return None if key.endswith("/") or not _entries(store, key, now) else priors_for(store, key, now)
 
 
 def learnt(data: Json, seen: SeenComparison, race_seconds: float | None = None) -> dict[str, str] | None:
@@ -207,8 +235,8 @@ def learnt(data: Json, seen: SeenComparison, race_seconds: float | None = None) 
 
 
 def _entries(store: NoiseStore, key: str, now: datetime) -> Sequence[Shown]:
-    """Return what is still fresh of a key; one without machines stands for those raced on last."""
-    keys = [each for each in store if each.startswith(key)] if key.endswith("/") else [key]
+    """Return what is still fresh of a key; the beginning of one stands for the machines raced on last."""
+    keys = [each for each in store if each.startswith(key)] if key.endswith(("/", "-")) else [key]
     known = [_fresh(store.get(each, ()), now) for each in keys]
     never = datetime.min.replace(tzinfo=now.tzinfo)
     return max(known, key=lambda shown: max((it.at for it in shown), default=never), default=())
@@ -242,11 +270,11 @@ def _shown(
         yield Shown(stamp, name, kept, numbers.count - 1, race_seconds and float(f"{race_seconds:.4g}"))
 
 
-def _machines(races: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
+def _machines(races: Sequence[Mapping[str, str]], told_by: re.Pattern[str]) -> dict[str, list[str]]:
     """Return the values of each such fact that is known; in which place of a list a machine stood is none of them."""
     found: dict[str, set[str]] = {}
     for path, value in (item for facts in races for item in facts.items()):
-        if value and _MACHINE.fullmatch(path):
+        if value and told_by.fullmatch(path):
             found.setdefault(_PLACE.sub("", path), set()).add(value)
     named = {facts[_NAMED_MACHINES] for facts in races if _NAMED_MACHINES in facts}
     if not found and named:

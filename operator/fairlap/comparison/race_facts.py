@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
+from fairlap.api.names import is_race
 from fairlap_race.contract.index_settings import stream_of
 from fairlap_race.contract.record import Record
 from fairlap_race.contract.request_evidence import AFTER
@@ -250,7 +251,7 @@ def _raced(status: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield f"ran: setting given to the nodes {name}", value
     target = status.get("target") or {}
     yield from ((f"ran: target {key}", target[key]) for key in ("clusterName", "clusterUUID") if key in target)
-    races = [race for race in status.get("races") or () if str(race.get("name")).startswith("race-")]
+    races = [race for race in status.get("races") or () if is_race(str(race.get("name")))]
     machines = sorted({name for race in races for name in race.get("elasticsearchOn") or ()})
     if machines:
         yield "ran: machines of Elasticsearch", ", ".join(machines)

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
+from fairlap.api.raw import as_list, as_mapping
 from fairlap.comparison.gate_metrics import METRICS, MetricKind
 from fairlap.comparison.race_facts import as_text
+from fairlap_race.contract.untrusted import as_number
 
 _FACTS = {
     "track": "track", "track-revision": "track revision", "challenge": "challenge", "rally-version": "Rally",
@@ -105,13 +107,13 @@ def read_race(name: str, text: str | bytes) -> Raced:
     results = race.get("results") if isinstance(race, dict) else None
     if not isinstance(results, dict):
         raise NotARaceError(f'{name} is no race.json of Rally with results: it has no object "results"')
-    tasks = [task for task in _list(results.get("op_metrics")) if isinstance(task, dict) and task.get("task")]
+    tasks = [task for task in as_list(results.get("op_metrics")) if isinstance(task, dict) and task.get("task")]
     values, supported = dict(_values(results, tasks)), set[Number]()
     for task in tasks:
         supported |= set(_supported(task))
     values = {number: value for number, value in values.items() if value > 0}
     supported |= {number for number in values if number.kind not in _PERCENTILES}
-    errors = {str(task["task"]): found for task in tasks if (found := _number(task.get("error_rate"))) is not None}
+    errors = {str(task["task"]): found for task in tasks if (found := as_number(task.get("error_rate"))) is not None}
     began = race.get("race-timestamp")
     return Raced(
         name,
@@ -132,46 +134,27 @@ def _identity(race: Mapping[str, Any], text: str | bytes) -> str:
     return hashlib.sha256(text.encode(errors="replace") if isinstance(text, str) else text).hexdigest()
 
 
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if abs(number) < float("inf") else None
-
-
-def _part(task: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = task.get(name)
-    return found if isinstance(found, Mapping) else {}
-
-
 def _values(results: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Number, float]]:
     for task in tasks:
-        name, times = str(task["task"]), _part(task, "service_time")
-        throughput = _part(task, "throughput")
-        if (found := _number(throughput.get("mean", throughput.get("median")))) is not None:
+        name, times = str(task["task"]), as_mapping(task.get("service_time"))
+        throughput = as_mapping(task.get("throughput"))
+        if (found := as_number(throughput.get("mean", throughput.get("median")))) is not None:
             yield Number(name, Kind.THROUGHPUT), found
         for kind, key in _PERCENTILES.items():
-            if (found := _number(times.get(key))) is not None:
+            if (found := as_number(times.get(key))) is not None:
                 yield Number(name, kind), found
-    if (found := _number(results.get("store_size"))) is not None:
+    if (found := as_number(results.get("store_size"))) is not None:
         yield Number("", Kind.STORE), found
 
 
 def _unit(task: Mapping[str, Any]) -> tuple[Number, str]:
-    unit = _part(task, "throughput").get("unit")
+    unit = as_mapping(task.get("throughput")).get("unit")
     return Number(str(task["task"]), Kind.THROUGHPUT), unit[:63] if isinstance(unit, str) else ""
 
 
 def _supported(task: Mapping[str, Any]) -> Iterator[Number]:
     # race.json does not say how many requests a task made; which percentiles Rally gave bounds it from below.
-    given = _part(task, "service_time")
+    given = as_mapping(task.get("service_time"))
     least = max((count for key, count in _GIVEN_FROM.items() if key in given), default=1)
     for kind in _PERCENTILES:
         if least >= kind.about.requests:
@@ -182,11 +165,10 @@ def _facts(race: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key, words in _FACTS.items():
         if race.get(key):
             yield words, as_text(race[key])
-    cluster = race.get("cluster")
+    cluster = as_mapping(race.get("cluster"))
     for key, words in _CLUSTER_FACTS.items():
-        if isinstance(cluster, Mapping) and cluster.get(key):
+        if cluster.get(key):
             yield words, str(cluster[key])
     for key, words in _PARAMS.items():
-        params = race.get(key)
-        for name, value in params.items() if isinstance(params, Mapping) else ():
+        for name, value in as_mapping(race.get(key)).items():
             yield f"{words} {name}", json.dumps(value, sort_keys=True)

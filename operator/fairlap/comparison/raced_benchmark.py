@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import MOST_CURVES, Curve, Measured, RaceRecord
+from fairlap.api.names import is_race
+from fairlap.api.raw import as_list, as_mapping
 from fairlap.api.status import RemarkStatus
 from fairlap.comparison.gate_metrics import LATENCIES, METRICS, SERVICE_TIMES
 from fairlap.comparison.raced import Kind, Number, Raced
@@ -19,12 +21,15 @@ from fairlap_race.contract.race_capacity import race_capacity
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import KEY_RECORD, Record, Task
 from fairlap_race.contract.resources import ELASTICSEARCH, KEY_RESOURCES, Machine, MachineTable, Usage
+from fairlap_race.contract.untrusted import as_number
 
 _MOST_NUMBERS: Final = 5000
 _USED: Final[Mapping[str, Callable[[Usage], float | None]]] = {
     "memoryPeakBytes": lambda usage: usage.memory_peak_bytes,
     "diskWriteBytes": lambda usage: usage.disk_write_bytes,
 }
+_OF_CONTAINERS: Final = "prometheus"
+"""the source of columns of single containers; Elasticsearch itself tells of its whole device"""
 _CPU_SECONDS: Final = "cpuSeconds"
 NodesUse = Mapping[str, Mapping[str, float]]
 """by task and column: what all Elasticsearch nodes used together during its measured part, where each one's is known"""
@@ -44,7 +49,7 @@ def race_record(
 
     A race that the Benchmark calls valid but whose record cannot be read is not: its numbers are lost.
     """
-    metadata, status = _mapping(benchmark.get("metadata")), _mapping(benchmark.get("status"))
+    metadata, status = as_mapping(benchmark.get("metadata")), as_mapping(benchmark.get("status"))
     race = _race(status)
     record = Record.from_json(text_of(config_map, KEY_RECORD))
     table = MachineTable.from_json(text_of(config_map, KEY_RESOURCES))
@@ -63,7 +68,8 @@ def race_record(
         target_throughput={task.task: rate for task in _tasks(record) if (rate := task.target_throughput) and rate > 0},
         facts=dict(facts(benchmark, record)) if facts else {},
         canary=_canary(table),
-        remarks=[_remark(_mapping(each)) for each in _list(race.get("remarks"))],
+        sources=_sources(table),
+        remarks=[_remark(as_mapping(each)) for each in as_list(race.get("remarks"))],
         service_times=_by_percentile(record, lambda task: task.rally.service_time_millis if task.rally else {}),
         latencies=_by_percentile(record, _latencies),
         rates=list(islice((curve for task in _tasks(record) if (curve := _rates(task)).points), MOST_CURVES)),
@@ -89,8 +95,8 @@ def recorded_race(name: str, record: Record, facts: Mapping[str, str]) -> Raced:
 
 
 def _race(status: Mapping[str, Any]) -> Mapping[str, Any]:
-    races = [_mapping(race) for race in _list(status.get("races"))]
-    return next((race for race in reversed(races) if str(race.get("name")).startswith("race-")), {})
+    races = [as_mapping(race) for race in as_list(status.get("races"))]
+    return next((race for race in reversed(races) if is_race(str(race.get("name")))), {})
 
 
 def _validity(status: Mapping[str, Any], race: Mapping[str, Any], record: Record | None) -> tuple[bool, str, str]:
@@ -109,6 +115,20 @@ def _remark(remark: Mapping[str, Any]) -> RemarkStatus:
     return RemarkStatus(reason=reason, message=_text(remark.get("message")))
 
 
+def _sources(table: MachineTable | None) -> dict[str, str]:
+    """Return who told each group of columns that a metric is from, of all nodes together."""
+    groups = sorted({kind.columns for kind in METRICS.values() if kind.columns})
+    told = {group: sorted({node.sources.get(group, "") for node in _nodes(table)} - {""}) for group in groups}
+    return {group: " and ".join(sources) for group, sources in told.items() if sources}
+
+
+def _used_by(record: Record | None, table: MachineTable | None) -> Mapping[str, Callable[[Usage], float | None]]:
+    """Return the columns that are Elasticsearch's own: in turn a device has written what all variants wrote."""
+    in_turn = any(task.turns is not None for task in _tasks(record))
+    shared = in_turn and _sources(table).get(METRICS["diskWriteBytes"].columns) != _OF_CONTAINERS
+    return {metric: column for metric, column in _USED.items() if not (shared and metric == "diskWriteBytes")}
+
+
 def _canary(table: MachineTable | None) -> dict[str, float]:
     watch = table.watch if table else None
     if watch is None or watch.before is None or watch.after is None:
@@ -123,21 +143,29 @@ def _canary(table: MachineTable | None) -> dict[str, float]:
 
 def _numbers(record: Record, table: MachineTable | None) -> Iterator[Measured]:
     """Yield every number: what is of the whole race first, so that thousands of tasks do not crowd it out."""
+    yield from whole_numbers(record, table)
+    nodes = nodes_use(table)
+    for task in _tasks(record):
+        yield from task_numbers(task, nodes)
+
+
+def whole_numbers(record: Record, table: MachineTable | None) -> Iterator[Measured]:
+    """Yield the numbers of the whole race as Comparisons compare them, the capacity that was looked for among them."""
     documents = [index.documents for index in record.indices or () if index.documents is not None]
     whole = {
         "storeBytes": record.totals.store_bytes,
         "segments": record.totals.segments,
         "documents": sum(documents) if documents else None,
-        **{metric: _added([machine.race for machine in _nodes(table)], column) for metric, column in _USED.items()},
+        **{
+            metric: _added([machine.race for machine in _nodes(table)], column)
+            for metric, column in _used_by(record, table).items()
+        },
     }
     for metric, value in whole.items():
         yield from _measured("", metric, value)
     found = race_capacity(record)
     if found and found.answer:
         yield from _measured(found.task, "capacity", found.answer, unit=found.unit[:63])
-    nodes = _by_task(table)
-    for task in _tasks(record):
-        yield from task_numbers(task, nodes)
 
 
 def task_numbers(task: Task, nodes: NodesUse | None = None) -> Iterator[Measured]:
@@ -161,9 +189,9 @@ def task_numbers(task: Task, nodes: NodesUse | None = None) -> Iterator[Measured
 
 
 def _task_usage(record: Record | None, table: MachineTable | None) -> Iterator[Measured]:
-    nodes = _by_task(table)
+    nodes, metrics = nodes_use(table), _used_by(record, table)
     for task in _tasks(record):
-        for metric in _USED:
+        for metric in metrics:
             value = nodes.get(task.task, {}).get(metric)
             if value is not None and math.isfinite(value) and value >= 0:
                 yield Measured(task=task.task, metric=metric, value=value)
@@ -182,7 +210,7 @@ def _nodes(table: MachineTable | None) -> list[Machine]:
     return [machine for machine in table.machines if machine.role == ELASTICSEARCH] if table else []
 
 
-def _by_task(table: MachineTable | None) -> NodesUse:
+def nodes_use(table: MachineTable | None) -> NodesUse:
     """Return the sums over the nodes, found once for all tasks; of a task that a node has twice the first counts."""
     nodes, usages = _nodes(table), dict[str, list[Usage]]()
     for machine in nodes:
@@ -245,18 +273,10 @@ def _tasks(record: Record | None) -> Sequence[Task]:
     return record.comparable_tasks if record else ()
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
 def _number(value: Any) -> float | None:
-    known = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1 << 53
-    return float(value) if known else None
+    number = as_number(value)
+    return number if number is not None and abs(number) < 1 << 53 else None  # so that a sum of some is a number, too

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from fairlap.api.block_record import BlockRecord, RaceRecord
 from fairlap.api.comparison_spec import Design
+from fairlap_race.contract.some_of import some_of
 
 _MEMORY_TO_DATA = re.compile(r"ran: nodeData\[\d+\]\.memoryToData")
 _ELASTICSEARCH_ON, _LOAD_FROM = "ran: machines of Elasticsearch", "ran: machine of the load generator"
@@ -18,7 +19,7 @@ _IN_TURN = (
 def scope(blocks: Sequence[BlockRecord], design: Design) -> list[str]:
     """Return sentences that say where the verdict holds, as far as the facts of the races tell."""
     races = [race for block in blocks for race in block.races if race.valid]
-    load = _IN_TURN if design.kind == "Duet" else _load(races)
+    load = _IN_TURN if design.in_turn else _load(races)
     return [text for text in (_machines(races), _memory(races), load, _warmth(design.state)) if text]
 
 
@@ -36,8 +37,8 @@ def _machines(races: Sequence[RaceRecord]) -> str:
     generators = _names(races, _LOAD_FROM)
     if not elasticsearch:
         return ""
-    load = f", with the load from {_listed(generators)}" if generators else ""
-    return f"it holds on {_listed(elasticsearch)}{load}: other machines may answer otherwise"
+    load = f", with the load from {some_of(generators, _MOST_NAMES)}" if generators else ""
+    return f"it holds on {some_of(elasticsearch, _MOST_NAMES)}{load}: other machines may answer otherwise"
 
 
 def _memory(races: Sequence[RaceRecord]) -> str:
@@ -64,16 +65,11 @@ def _load(races: Sequence[RaceRecord]) -> str:
         return "it holds at full load (each client sends its next request when it has its answer)"
     if throttled == measured:
         return "it holds at the rates that were asked for (requests come whether or not earlier ones are answered)"
-    return f"it holds at full load, and for {_listed(sorted(throttled))} at the rate that was asked for"
+    return f"it holds at full load, and for {some_of(sorted(throttled), _MOST_NAMES)} at the rate that was asked for"
 
 
 def _names(races: Sequence[RaceRecord], path: str) -> list[str]:
     return sorted({name for race in races for name in race.facts.get(path, "").split(", ") if name})
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_MOST_NAMES])
-    return f"{shown} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else shown
 
 
 def _share(value: str) -> float | None:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from fairlap.api.status import PlannedTask
+from fairlap_race.contract.some_of import some_clauses
 
 _MOST_NAMED = 5
 
@@ -16,8 +17,7 @@ def unlike_tasks(baseline: Iterable[PlannedTask], other: Iterable[PlannedTask], 
     found = [*_differences({it.name: it for it in ours}, {it.name: it for it in theirs})]
     if not found and ours != theirs:
         found = ["its tasks come in another order, or others of them run in parallel"]
-    more = len(found) - _MOST_NAMED
-    return "; ".join([*found[:_MOST_NAMED], *([f"and {more} more"] if more > 0 else [])])
+    return some_clauses(found, _MOST_NAMED)
 
 
 def _in_blocks(tasks: Iterable[PlannedTask], raced: Collection[str]) -> list[PlannedTask]:

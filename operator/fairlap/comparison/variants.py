@@ -14,6 +14,7 @@ from fairlap.api.comparison_spec import LOOKS, ComparisonSpec, Design, Matrix, V
 from fairlap.api.names import MOST_LEVELS, MOST_SPEC_VALUES
 from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import BenchmarkSpec
+from fairlap.comparison.design_objections import on_other_machines, unfit_for_design
 from fairlap.comparison.equal_values import comparable
 from fairlap.comparison.gate_metrics import gates_of
 from fairlap.comparison.gate_objections import unmeasured_gates
@@ -36,6 +37,7 @@ _DECIDED: Final = {
     "keepCluster": "a cluster that is kept would stand beside the next race: leave it out",
     "checkedBy": "the Comparison writes it: leave it out",
     "inTurn": "the Comparison writes it: leave it out, and write design.kind: Duet",
+    "racedAgain": "the Comparison writes it: leave it out, and write design.tasks",
 }
 _OF_OTHERS: Final = "".join(rf"(?<!{name})(?<!{name}[-_])" for name in ("java", "jdk", "lucene"))
 _VERSION: Final = re.compile(rf"(?<![0-9.]){_OF_OTHERS}[0-9]{{1,2}}(?:\.[0-9]{{1,3}}){{2}}(?![0-9])", re.IGNORECASE)
@@ -155,9 +157,10 @@ def _drafts(spec: ComparisonSpec, template: Json) -> list[_Draft]:
 
 def _objections_to(spec: ComparisonSpec, specs: list[tuple[_Draft, Json]], template: Json) -> Iterator[str]:
     for draft, resolved in specs:
-        yield from _unfit_for_design(spec, draft, resolved)
-    if spec.design.kind == "Duet":
-        yield from _on_other_machines([resolved for _, resolved in specs])
+        objections = unfit_for_design(spec.design, draft.field, resolved)
+        yield from (f"variant {draft.name}: {objection}" for objection in objections)
+    if spec.design.in_turn:
+        yield from on_other_machines([resolved for _, resolved in specs])
     yield from unmeasured_gates(spec, [resolved for _, resolved in specs])
     yield from _sense(specs, template)
 
@@ -252,43 +255,6 @@ def _resolve(draft: _Draft, template: Json) -> Json:
     if found:
         raise VariantsRefusedError(found)
     return resolved
-
-
-def _unfit_for_design(spec: ComparisonSpec, draft: _Draft, resolved: Json) -> Iterator[str]:
-    """Yield what keeps a variant from the design's blocks, as the API server's rules say it of the template."""
-    if spec.design.state == "Kept" and resolved.get("target"):
-        yield (
-            f"variant {draft.name}: {draft.field} has a target, and design.state: Kept is for clusters that are built: "
-            "a target stays by itself, so leave state out and write template.race.includeTasks"
-        )
-    if spec.design.kind != "Duet":
-        return
-    race = resolved["race"]
-    if not race.get("track"):
-        yield f"variant {draft.name}: design.kind: Duet is for races on a track: write design.kind: Races"
-    for field in ("steady", "sweep", "capacity"):
-        if race.get(field):
-            yield (
-                f"variant {draft.name}: race.{field} contradicts design.kind: Duet, where all variants must send as "
-                "many requests: leave it out"
-            )
-    if (part_at(resolved, ("elasticsearch",)).get("scheduling") or {}).get("exclusiveNodes"):
-        yield (
-            f"variant {draft.name}: elasticsearch.scheduling.exclusiveNodes contradicts design.kind: Duet, where the "
-            "clusters of all variants are on the same machines: leave it out"
-        )
-
-
-def _on_other_machines(specs: Iterable[Json]) -> Iterator[str]:
-    """Yield what keeps variants that are raced in turn from being on the same machines."""
-    races = list(specs)
-    for part in ("elasticsearch", "race"):
-        places = [part_at(each, (part,)).get("scheduling") or {} for each in races]
-        if any(changed_paths(places[0], other) for other in places[1:]):
-            yield (
-                f"variants differ in {part}.scheduling, and with design.kind: Duet all are on the same machines: write "
-                "it in the template alone, or design.kind: Races"
-            )
 
 
 def _of_one_ofs(merged: Json) -> Iterator[str]:

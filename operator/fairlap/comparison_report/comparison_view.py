@@ -15,7 +15,6 @@ from pydantic import ValidationError
 from fairlap.api.base import Json
 from fairlap.api.block_record import TWIN, BlockRecord, Curve, RaceRecord
 from fairlap.api.comparison_status import (
-    COMPARISON_TERMINAL,
     PREPARATION,
     Block,
     ComparisonStatus,
@@ -23,6 +22,7 @@ from fairlap.api.comparison_status import (
     GateStatus,
 )
 from fairlap.api.names import COMPARISON_KIND
+from fairlap.api.phases import OVER
 from fairlap.api.status import RemarkStatus
 from fairlap.comparison.disturbed_race import DISTURBED, disturbance
 from fairlap.comparison_report.metric_words import DISAGREE, VERDICT_WORDS, words_of
@@ -106,7 +106,7 @@ class ComparisonView:
     @property
     def over(self) -> bool:
         """Return whether the Comparison has ended."""
-        return self.status.phase in COMPARISON_TERMINAL
+        return self.status.phase in OVER
 
     @property
     def failed(self) -> bool:
@@ -219,6 +219,11 @@ class ComparisonView:
         """Return how many blocks are raced and in which order, as asked."""
         found = self.spec.get("design")
         return found if isinstance(found, dict) else {}
+
+    @property
+    def in_turn(self) -> bool:
+        """Return whether the variants of a block were raced at the same time, one request of each in turn."""
+        return self.design.get("kind") == "Duet"
 
 
 def read_view(comparison: Json, blocks: Sequence[BlockRecord]) -> ComparisonView:

@@ -148,21 +148,22 @@ def method(view: ComparisonView) -> Markup:
 
 
 def _of_blocks(view: ComparisonView) -> str:
-    if view.design.get("kind") == "Duet":
+    if view.in_turn:
         return (
             "In each block every variant raced once, all at the same time on the same machines and in turn, one "
             "request of each; the order is drawn anew and balanced over the blocks."
         )
+    of_its_own = any(".scheduling" in path for variant in view.status.variants for path in variant.changed)
+    where = "each on the machines that it asks for" if of_its_own else "on the same machines"
     return (
-        "In each block every variant raced once, back to back on the same machines, in an order that is drawn anew and "
-        "balanced over the blocks."
+        f"In each block every variant raced once, back to back {where}, in an order that is drawn anew and balanced "
+        "over the blocks."
     )
 
 
 def _of_disturbances(view: ComparisonView) -> str:
-    in_turn = view.design.get("kind") == "Duet"
-    if view.design.get("disturbed", "Count" if in_turn else "Repeat") != "Repeat":
-        return " What disturbs the machine meets the requests of all variants alike, in turn." if in_turn else ""
+    if view.design.get("disturbed", "Count" if view.in_turn else "Repeat") != "Repeat":
+        return " What disturbs the machine meets the requests of all variants alike, in turn." if view.in_turn else ""
     return (
         " So is a block in which a race's machine was another one meanwhile (MachineDisturbed), by what the machine "
         "told and not by what the race measured; that is bounded, and what is disturbed after it counts."

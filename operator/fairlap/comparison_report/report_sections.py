@@ -171,7 +171,7 @@ def _is_open(gate: GateStatus) -> bool:
 
 def _seconds(view: ComparisonView, races: Sequence[float]) -> float:
     """Return how long a block's races took: those in turn run at the same time."""
-    return max(races, default=0.0) if view.design.get("kind") == "Duet" else sum(races)
+    return max(races, default=0.0) if view.in_turn else sum(races)
 
 
 def findings(view: ComparisonView) -> Markup | None:

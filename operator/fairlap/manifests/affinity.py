@@ -1,7 +1,7 @@
 """On which machines pods may be, and away from whom."""
 
 import copy
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from fairlap.api.base import Json
 from fairlap.api.names import IN_TURN_LABEL, ROLE_ELASTICSEARCH, ROLE_LABEL, STEP_LABEL, UID_LABEL
@@ -112,9 +112,16 @@ def node_affinity(scheduling: Scheduling | None) -> Json:
         terms = [{"matchFields": [_named("In", name)]} for name in dict.fromkeys(scheduling.machines)]
         found[_DEMANDED] = {"nodeSelectorTerms": terms}
     if scheduling and scheduling.avoid_machines:
-        off = {"matchFields": [_named("NotIn", name) for name in dict.fromkeys(scheduling.avoid_machines)]}
-        found[_WISHED] = [{"weight": 100, "preference": off}]
+        found[_WISHED] = list(_off(list(dict.fromkeys(scheduling.avoid_machines))))
     return {"nodeAffinity": found} if found else {}
+
+
+def _off(names: Sequence[str]) -> Iterator[Json]:
+    """Yield the wishes to keep off machines: off all of them and, where only these are left, off the earlier ones."""
+    yield {"weight": 100, "preference": {"matchFields": [_named("NotIn", name) for name in names]}}
+    if len(names) > 1:
+        for place, name in enumerate(names):
+            yield {"weight": max(64 >> place, 1), "preference": {"matchFields": [_named("NotIn", name)]}}
 
 
 def _named(operator: str, name: str) -> Json:

@@ -11,9 +11,10 @@ from fairlap.api.names import (
     ROLE_LABEL,
     STEP_LABEL,
     UID_LABEL,
+    is_race,
 )
 from fairlap.plan.seen import Subject
-from fairlap.plan.steps import is_race, object_name
+from fairlap.plan.steps import object_name
 
 
 def labels(subject: Subject, step: str, role: str | None = None) -> dict[str, str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlap.api.base import Json
-from fairlap.api.names import PART_LABEL, PART_PROGRESS, PART_RECORD, ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
+from fairlap.api.names import PART_LABEL, PART_PROGRESS, PART_RECORD, ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR, is_race
 from fairlap.api.quantity import parse_duration, parse_quantity
 from fairlap.api.spec import Expect
 from fairlap.manifests import metrics_store, target
@@ -26,7 +26,6 @@ from fairlap.plan.steps import (
     account_name,
     builds_cluster,
     is_preparation,
-    is_race,
     object_name,
     race_id,
 )
@@ -66,6 +65,7 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         include_tasks=tuple(race.include_tasks),
         exclude_tasks=tuple(race.exclude_tasks),
         require_tasks=tuple(race.require_tasks) if step == CHECK else (),
+        raced_again=tuple(spec.raced_again or ()) if step == CHECK and not spec.target else (),
         expect=_expected(race.expect) if race.expect and step != SMOKE else None,
         probes=tuple(ProbeSpec(it.name, it.path, it.pointer, it.weight, it.part, it.rest) for it in race.probes),
         sweep=None if step in (PROBE, SMOKE) else swept,

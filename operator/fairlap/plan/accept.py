@@ -182,8 +182,11 @@ def _telemetry_params_are_of_a_device(spec: BenchmarkSpec, _: Settings) -> Itera
 
 def _nothing_of_rally_over_http(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
     race = spec.race
-    free = {"params": race.params, "clientOptions": race.client_options, "telemetryParams": race.telemetry_params}
-    if spec.over_http and (written := [f"race.{name}" for name, value in free.items() if value]):
+    free = {
+        "race.params": race.params, "race.clientOptions": race.client_options,
+        "race.telemetryParams": race.telemetry_params, "racedAgain": spec.raced_again,
+    }  # fmt: skip
+    if spec.over_http and (written := [name for name, value in free.items() if value]):
         words = f"what means nothing with target.kind: http, so leave it out: {', '.join(written)}"
         yield Objection(Reason.INVALID_SPEC, words)
 

@@ -6,14 +6,14 @@ crash between any two operations loses nothing, and a race number never runs twi
 uid is recorded, and only then is it let run; if it vanishes, the race has failed.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
 from fairlap.api.base import Json
 from fairlap.api.condition_types import ConditionReason, ConditionType
+from fairlap.api.phases import OVER
 from fairlap.api.quantity import parse_duration
-from fairlap.api.status import TERMINAL, BenchmarkStatus, Phase, Step
+from fairlap.api.status import BenchmarkStatus, Phase, Step
 from fairlap.plan import outdated_crd
 from fairlap.plan.accept import objections
 from fairlap.plan.conditions import Observation, conditions, moment, stamp
@@ -29,6 +29,7 @@ from fairlap.plan.explain.trouble import (
     find_troubles,
     is_running,
     load_generators,
+    machines_of,
     running_log,
     was_replaced,
 )
@@ -81,7 +82,7 @@ TRACK_PATIENCE = timedelta(seconds=20)
 
 def plan(seen: Seen) -> Plan:
     """Return what follows from what is seen; deterministic, and repeatable until something changes."""
-    if seen.status.phase in TERMINAL:
+    if seen.status.phase in OVER:
         return Plan(seen.status)
     decided = _decide(seen)
     if decided.status.failing and not seen.status.failing and not seen.confirmed and seen.status.step:
@@ -343,14 +344,10 @@ def _with_table(step: Step, seen: Seen, progress: Progress | None) -> Step:
     return step.model_copy(
         update={
             "meets_at": progress.meets_at,
-            "elasticsearch_on": _machines(elasticsearch_pods(pods)),
-            "load_generator_on": next(iter(_machines(load_generators(pods))), ""),
+            "elasticsearch_on": machines_of(elasticsearch_pods(pods)),
+            "load_generator_on": next(iter(machines_of(load_generators(pods))), ""),
         }
     )
-
-
-def _machines(pods: Iterable[Json]) -> list[str]:
-    return sorted({str(pod["spec"]["nodeName"]) for pod in pods if pod["spec"].get("nodeName")})
 
 
 def _pods_refused(seen: Seen, step: Step, missing: bool, owner: str) -> Plan | None:

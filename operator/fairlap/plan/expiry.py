@@ -6,8 +6,8 @@ from typing import Any
 
 from fairlap.api.base import Json
 from fairlap.api.names import GROUP
+from fairlap.api.phases import is_over
 from fairlap.api.quantity import parse_duration
-from fairlap.api.status import TERMINAL
 from fairlap.plan.conditions import moment
 from fairlap.plan.deadline import Deadline
 from fairlap.plan.keep import KEPT, kept_until
@@ -19,9 +19,8 @@ EXPIRED = f"{GROUP}/expired"
 def expires_at(benchmark: Mapping[str, Any]) -> datetime | None:
     """Return when the records of a Benchmark go, a kept cluster never before its own time; None when they stay."""
     status, wanted = benchmark.get("status") or {}, (benchmark.get("spec") or {}).get("ttlAfterFinished") or {}
-    phase = status.get("phase")
-    allowed = wanted.get("succeeded" if phase == "Succeeded" else "failed")
-    if phase not in TERMINAL or not allowed or not status.get("completionTime"):
+    allowed = wanted.get("succeeded" if status.get("phase") == "Succeeded" else "failed")
+    if not is_over(benchmark) or not allowed or not status.get("completionTime"):
         return None
     try:
         due = Deadline(moment(status["completionTime"]), parse_duration(str(allowed))).end

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fairlap.api.condition_types import ConditionType
+from fairlap.api.phases import is_over
 from fairlap.api.quantity import parse_duration
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.api.status import TERMINAL
 from fairlap.plan.conditions import moment
 from fairlap.plan.deadline import Deadline
 
@@ -34,6 +34,6 @@ def kept_until(benchmark: Mapping[str, Any]) -> datetime | None:
     """
     status = benchmark.get("status") or {}
     kept = any(c["type"] == KEPT and c["status"] == "True" for c in status.get("conditions") or ())
-    if not kept or status.get("phase") not in TERMINAL or not status.get("completionTime"):
+    if not kept or not is_over(benchmark) or not status.get("completionTime"):
         return None
     return until(benchmark.get("spec") or {}, moment(status["completionTime"]))

@@ -78,6 +78,18 @@ def decide(spec: BenchmarkSpec, machines: Sequence[MachineCapacity] | None) -> N
     return NodeProcessors(cpu=cpu, whole=False, message=why)
 
 
+def share_instead(words: str) -> NodeProcessors:
+    """Return what nodes are given that were given whole processors which no machine has; `words`: Kubernetes' own.
+
+    The smallest share is the surest to find room, and has no limit: nobody is asked a third time.
+    """
+    why = (
+        "elasticsearch.resources names no CPU, and no machine had a whole processor to spare for each node "
+        f"({words}): nodes share them"
+    )
+    return NodeProcessors(cpu=_SHARES[-1], whole=False, refused=True, message=why)
+
+
 def _largest(spec: BenchmarkSpec, machines: Sequence[MachineCapacity] | None, shares: Sequence[str]) -> str:
     if not machines:
         return shares[0]

@@ -5,7 +5,7 @@ with what is stored would write for ever.
 A field is named by its path without numbers or keys of maps: results.tasks.latencyMillis.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
@@ -16,11 +16,13 @@ from fairlap.api.status import BenchmarkStatus
 from fairlap.plan.conditions import HasConditions, Observation, condition, conditions
 from fairlap.plan.transition import one_line
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.some_of import some_of
 
 STEERING: Final = (
     "phase", "startTime", "step.name", "step.stage", "step.since", "step.jobUID", "step.givesWay", "finishedStep",
     "failing", "admittedTime", "queuedTime", "gaveWay", "nodeSettings", "nodeProcessors.cpu", "nodeProcessors.whole",
-    "trackServices", "trackRevision", "target.rally", "races.name", "races.id", "races.valid", "reason", "message",
+    "nodeProcessors.refused", "step.lacksProcessors", "trackServices", "trackRevision", "target.rally",
+    "races.name", "races.id", "races.valid", "reason", "message",
     "conditions.type", "conditions.status", "conditions.reason", "conditions.lastTransitionTime",
 )  # fmt: skip
 """what decisions stand on, and what a status cannot be read without: going on without one of these would be wrong"""
@@ -30,9 +32,11 @@ COMPARISON_STEERING: Final = (
     "block.races.variant", "block.races.benchmark", "block.races.uid", "block.races.valid", "block.elasticsearchOn",
     "block.loadGeneratorOn", "blocks.number", "blocks.attempt", "blocks.valid", "blocks.record",
     "blocks.races.variant", "blocks.races.benchmark", "blocks.races.valid", "blocks.races.reason",
+    "block.races.processorsRefused", "blocks.races.processorsRefused",
 )  # fmt: skip
 """the same for a Comparison"""
-_SHOWN: Final = 10
+MOST_FIELDS: Final = 10
+"""that a sentence names"""
 Status = TypeVar("Status", BenchmarkStatus, ComparisonStatus)
 
 
@@ -62,14 +66,8 @@ def without(status: Any, fields: frozenset[str], path: str = "") -> Any:
 
 def describe(fields: Iterable[str]) -> str:
     """Return the sentence about fields of the status that are not stored."""
-    shown = some_of([f"status.{name}" for name in sorted(fields)])
+    shown = some_of((f"status.{name}" for name in sorted(fields)), MOST_FIELDS)
     return f"the CustomResourceDefinition in the cluster does not know {shown}, so that these are not stored"
-
-
-def some_of(names: Sequence[str]) -> str:
-    """Return the first of these names, and how many more there are."""
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{', '.join(names[:_SHOWN])}{more}"
 
 
 def observe(fields: frozenset[str] | None, status: HasConditions) -> Iterator[Observation]:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from fairlap.api.base import Json
-from fairlap.api.status import TERMINAL
+from fairlap.api.phases import is_over
 from fairlap.plan.keep import kept_until
 from fairlap.plan.rerun import OF, requested_value
 
@@ -14,8 +14,7 @@ def limited_history(benchmark: Mapping[str, Any]) -> int | None:
     """Return how many runs of its kind stay when this one has ended; None when it is no rerun or all of them stay."""
     labels = benchmark["metadata"].get("labels") or {}
     limit = (benchmark.get("spec") or {}).get("rerunHistoryLimit")
-    ended = (benchmark.get("status") or {}).get("phase") in TERMINAL
-    return limit if ended and OF in labels and isinstance(limit, int) and limit > 0 else None
+    return limit if is_over(benchmark) and OF in labels and isinstance(limit, int) and limit > 0 else None
 
 
 def surplus(reruns: Iterable[Json], now: datetime) -> list[Json]:
@@ -24,7 +23,7 @@ def surplus(reruns: Iterable[Json], now: datetime) -> list[Json]:
     One that is asked to run again, or whose cluster is kept until after `now`, stays, and counts.
     """
     there = [each for each in reruns if not each["metadata"].get("deletionTimestamp")]
-    ended = [each for each in there if (each.get("status") or {}).get("phase") in TERMINAL]
+    ended = [each for each in there if is_over(each)]
     ended.sort(key=lambda each: (str(each["status"].get("completionTime") or ""), _number(each)))
     limit = limited_history(ended[-1]) if ended else None
     if limit is None:

@@ -1,15 +1,17 @@
 """When no machine has room for a Benchmark's pods: how long it holds its place, and how it gives it up to who waits."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import NamedTuple
 
 from fairlap.api.condition_types import ConditionReason, ConditionType
+from fairlap.api.names import is_race
 from fairlap.api.status import Step
 from fairlap.plan.conditions import Observation, moment, stamp
 from fairlap.plan.deadline import Deadline
-from fairlap.plan.explain.trouble import Trouble, is_running, load_generators
+from fairlap.plan.explain.trouble import LACKS_CPU, Trouble, is_running, load_generators
 from fairlap.plan.failure import fail
+from fairlap.plan.node_processors import share_instead
 from fairlap.plan.seen import Plan, Seen
 from fairlap.plan.steps import CHECK, builds_cluster, title
 from fairlap.plan.transition import enter, one_line, update
@@ -41,27 +43,41 @@ def give_way(seen: Seen, step: Step, trouble: Trouble | None, search: RoomSearch
 
     It is given up when no machine has room, patience is over, and another Benchmark could go on in this place, or will
     when its track is checked. What was begun is removed first; no race has begun, since its pod has no machine.
-    A race of a Comparison has failed.
+    A race of a Comparison has failed. Whole processors that nobody wrote are given up for a share, whoever waits.
     """
-    wanted = _turn(seen, step).wanted
+    turn = _turn(seen, step)
     if trouble is None or trouble.reason != Reason.UNSCHEDULABLE or _has_begun(seen):
         return None
-    if not wanted or not search.this_try.passed(seen.now):
+    shares = may_share(seen, trouble)
+    if not (turn.wanted or shares) or not search.this_try.passed(seen.now):
         return None
-    if _turn(seen, step).led_by:  # the place is its Comparison's, which lines up with the whole block
+    if turn.led_by and not shares:  # the place is its Comparison's, which lines up with the whole block
         status = update(seen.status, gave_way=seen.status.gave_way + 1)
         words = f"its place was given up to others: {trouble.message}"
         return fail(replace(seen, status=status), Reason.UNSCHEDULABLE, words)
-    words = f"{title(seen.subject.spec, step.name)} · gives its place up to others"
+    to_others = bool(turn.wanted) and not turn.led_by
+    what = "begins again with shared processors" if shares else "gives its place up to others"
+    lacks = trouble.message.partition("; ")[0] if shares else ""
     status = enter(seen.status, step.name, "Cleaning", seen, job_uid=step.job_uid)
     status = update(
         status,
-        step=status.step and status.step.model_copy(update={"gives_way": True}),
-        queued_time=stamp(_behind(seen.now, wanted)),
-        gave_way=status.gave_way + 1,
-        progress=one_line(words, trouble),
+        step=status.step and Step.model_validate({**dict(status.step), "gives_way": True, "lacks_processors": lacks}),
+        queued_time=stamp(turn.end_of_line(seen.now)),
+        gave_way=status.gave_way + to_others,
+        progress=one_line(f"{title(seen.subject.spec, step.name)} · {what}", trouble),
     )
     return Plan(status)
+
+
+def may_share(seen: Seen, trouble: Trouble) -> bool:
+    """Return whether whole processors, which no machine has, may be given up for a share: no number stands on them yet.
+
+    In a Comparison the preparation alone decides that, for all races of all variants.
+    """
+    given = seen.status.node_processors
+    raced = any(is_race(race.name) for race in seen.status.races)
+    of_block = bool(seen.turn.led_by) and seen.subject.spec.repetitions > 0
+    return bool(given and given.whole) and LACKS_CPU in trouble.message and not raced and not of_block
 
 
 def take_back(seen: Seen, step: Step) -> Plan | None:
@@ -79,10 +95,15 @@ def take_back(seen: Seen, step: Step) -> Plan | None:
 
 
 def line_up_again(seen: Seen, step: Step) -> Plan:
-    """Return the plan after everything of a step that gives way was removed: the place is free."""
+    """Return the plan after everything of a step that gives way was removed: the place is free.
+
+    What its nodes are given changes only here: until now its load generator might have begun on the cluster there was.
+    """
     text = f"no machine had room for {title(seen.subject.spec, step.name)}: it lines up again"
     phase = "Pending" if step.name == CHECK else "Queued"
     status = update(seen.status, step=None, admitted_time=None, phase=phase, progress=text)
+    if step.lacks_processors:
+        status = update(status, node_processors=share_instead(step.lacks_processors))
     removed = Observation(ConditionType.CLUSTER_READY, False, ConditionReason.CLUSTER_REMOVED, text)
     return Plan(status, observed=(removed,) if builds_cluster(seen.subject.spec, step.name) else ())
 
@@ -101,8 +122,3 @@ def _has_begun(seen: Seen) -> bool:
 
 def _turn(seen: Seen, step: Step) -> Turn:
     return seen.turn if seen.status.admitted_time or step.name != CHECK else seen.check_turn
-
-
-def _behind(now: datetime, last: str) -> datetime:
-    """Return when one lines up that is to be behind all who wait; other clocks than ours may have stamped theirs."""
-    return max(now, moment(last) + timedelta(seconds=1))

@@ -91,6 +91,8 @@ class Seen:
     """Benchmarks that are over and whose clusters are still there: their names by uid"""
     beside: frozenset[str] = frozenset()
     """the uids of those that the same Comparison keeps: they are raced one at a time, and may share machines"""
+    kept_on: tuple[str, ...] = ()
+    """machines of the cluster that it races on, where its Comparison keeps that: none of its own pods is there"""
     in_block: bool = False
     """whether it races in a Comparison's block while others may race, too: none of them comes to its machines"""
     children: Children = Children()

@@ -3,6 +3,7 @@
 import hashlib
 from typing import NamedTuple
 
+from fairlap.api.names import is_race
 from fairlap.api.spec import BenchmarkSpec, Race
 
 PROBE = "probe"
@@ -82,11 +83,6 @@ def builds_cluster(spec: BenchmarkSpec, step: str) -> bool:
 def is_preparation(step: str) -> bool:
     """Return whether the step only finds out whether there can be races."""
     return step in (PROBE, CHECK)
-
-
-def is_race(step: str) -> bool:
-    """Return whether the step gives numbers that count."""
-    return step.startswith("race-")
 
 
 def title(spec: BenchmarkSpec, step: str) -> str:

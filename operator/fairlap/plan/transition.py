@@ -1,12 +1,13 @@
 """How a status goes from one stage to the next: its phase, and the words of its progress."""
 
 from fairlap.api.condition_types import ConditionReason
+from fairlap.api.names import is_race
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus, Phase, Stage, Step
 from fairlap.plan.conditions import stamp
 from fairlap.plan.explain.trouble import Trouble
 from fairlap.plan.seen import Seen
-from fairlap.plan.steps import PROBE, SMOKE, is_preparation, is_race, steps, title
+from fairlap.plan.steps import PROBE, SMOKE, is_preparation, steps, title
 from fairlap.queue.turn import Turn
 from fairlap_race.contract.record import Progress
 

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from fairlap.api.base import as_mapping
-from fairlap.api.comparison_status import COMPARISON_TERMINAL
 from fairlap.api.condition_types import ConditionType
-from fairlap.api.names import COMPARISON_KIND, GROUP, KIND, LONGEST_UID, MAX_VARIANTS
-from fairlap.api.status import TERMINAL, BenchmarkStatus
+from fairlap.api.names import COMPARISON_KIND, KIND, MAX_VARIANTS
+from fairlap.api.owners import controller_uid
+from fairlap.api.phases import OVER
+from fairlap.api.raw import as_list, as_mapping, condition_of
+from fairlap.api.status import BenchmarkStatus
 from fairlap.queue.turn import addresses
 
 MOST_RACES: Final = MAX_VARIANTS + 1
@@ -59,7 +60,7 @@ class Summary:
     @property
     def over(self) -> bool:
         """Whether it has ended."""
-        return self.phase in (COMPARISON_TERMINAL if self.kind == COMPARISON_KIND else TERMINAL)
+        return self.phase in OVER
 
     @property
     def namespace(self) -> str:
@@ -86,9 +87,9 @@ def summarize(body: Mapping[str, Any]) -> Summary:
     """Return the summary of a Benchmark, whatever its spec and status hold: whoever calls has others to look after."""
     meta, status, spec = body["metadata"], as_mapping(body.get("status")), as_mapping(body.get("spec"))
     phase, admitted = str(status.get("phase") or "Pending"), bool(status.get("admittedTime"))
-    hosts = None if phase in TERMINAL else as_mapping(spec.get("target")).get("hosts")
-    waits = phase not in TERMINAL and not admitted and not spec.get("suspend") and not status.get("step")
-    unchecked, led_by = _is_unchecked(spec, status), leader_uid(body)
+    hosts = [] if phase in OVER else as_list(as_mapping(spec.get("target")).get("hosts"))
+    waits = phase not in OVER and not admitted and not spec.get("suspend") and not status.get("step")
+    unchecked, led_by = _is_unchecked(body), leader_uid(body)
     checks = not admitted and as_mapping(status.get("step")).get("name") == CHECK
     awaits_check = waits and unchecked and not led_by
     return Summary(
@@ -98,22 +99,17 @@ def summarize(body: Mapping[str, Any]) -> Summary:
         phase=phase,
         admitted=admitted,
         lines_up=waits and not unchecked and not led_by,
-        hosts=addresses(map(str, hosts), str(meta["namespace"])) if isinstance(hosts, list) else frozenset(),
+        hosts=addresses(map(str, hosts), str(meta["namespace"])),
         checks=checks,
         awaits_check=awaits_check,
-        comes=awaits_check or (checks and phase not in TERMINAL and not spec.get("suspend") and not led_by),
+        comes=awaits_check or (checks and phase not in OVER and not spec.get("suspend") and not led_by),
         led_by=led_by,
     )
 
 
 def leader_uid(body: Mapping[str, Any]) -> str:
     """Return the uid of the Comparison that controls a Benchmark by its owner reference; "" when none does."""
-    references = body["metadata"].get("ownerReferences")
-    for each in map(as_mapping, references if isinstance(references, list) else ()):
-        ours = each.get("kind") == COMPARISON_KIND and str(each.get("apiVersion")).partition("/")[0] == GROUP
-        if ours and each.get("controller"):
-            return str(each.get("uid") or "")[:LONGEST_UID]
-    return ""
+    return controller_uid(body, COMPARISON_KIND)
 
 
 def summarize_comparison(body: Mapping[str, Any]) -> Summary:
@@ -123,7 +119,7 @@ def summarize_comparison(body: Mapping[str, Any]) -> Summary:
     """
     meta, status, spec = body["metadata"], as_mapping(body.get("status")), as_mapping(body.get("spec"))
     phase, admitted = str(status.get("phase") or "Pending"), bool(status.get("admittedTime"))
-    waits = phase not in COMPARISON_TERMINAL and phase != "Pending" and not admitted and not spec.get("suspend")
+    waits = phase not in OVER and phase != "Pending" and not admitted and not spec.get("suspend")
     return Summary(
         uid=str(meta["uid"]),
         name=f"{meta['namespace']}/{meta['name']}",
@@ -132,7 +128,7 @@ def summarize_comparison(body: Mapping[str, Any]) -> Summary:
         admitted=admitted,
         lines_up=waits,
         hosts=frozenset()  # of one that is over nobody asks, and whatever stood in its patches would stay
-        if phase in COMPARISON_TERMINAL
+        if phase in OVER
         else addresses(_hosts_of_variants(spec), str(meta["namespace"])),
         kind=COMPARISON_KIND,
         current=_current_races(status, str(meta["namespace"])),
@@ -154,24 +150,21 @@ def _current_races(status: Mapping[str, Any], namespace: str) -> tuple[Current, 
 
 def _hosts_of_variants(spec: Mapping[str, Any]) -> Iterator[str]:
     """Yield the existing hosts that any variant may race against."""
-    variants, included = spec.get("variants"), as_mapping(spec.get("matrix")).get("include")
-    changes = [as_mapping(each) for each in variants] if isinstance(variants, list) else []
+    changes = [as_mapping(each) for each in as_list(spec.get("variants"))]
     targets = [as_mapping(spec.get("template")), *changes, *(as_mapping(each.get("patch")) for each in changes)]
-    for cell in map(as_mapping, included if isinstance(included, list) else ()):  # an axis has texts and numbers alone
-        at = as_mapping(cell.get("at"))
+    for cell in as_list(as_mapping(spec.get("matrix")).get("include")):  # an axis has texts and numbers alone
+        at = as_mapping(as_mapping(cell).get("at"))
         targets += [at, {"target": {"hosts": at.get("target.hosts")}}]
     for each in targets:
-        hosts = as_mapping(each.get("target")).get("hosts")
-        yield from map(str, hosts if isinstance(hosts, list) else ())
+        yield from map(str, as_list(as_mapping(each.get("target")).get("hosts")))
 
 
-def _is_unchecked(spec: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
+def _is_unchecked(body: Mapping[str, Any]) -> bool:
     """Return whether the first step will be a track check with a place of its own.
 
     The first status that is written says of a track that needs no check that it is accepted; before that status
     nothing is known.
     """
-    listed = status.get("conditions")
-    conditions = [as_mapping(each) for each in listed] if isinstance(listed, list) else []
-    accepted = any(c.get("type") == ConditionType.ACCEPTED and c.get("status") == "True" for c in conditions)
+    spec, status = as_mapping(body.get("spec")), as_mapping(body.get("status"))
+    accepted = condition_of(body, ConditionType.ACCEPTED).get("status") == "True"
     return bool(status.get("phase")) and not (spec.get("target") or status.get("finishedStep") or accepted)

@@ -4,6 +4,7 @@ import ipaddress
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 
@@ -38,6 +39,10 @@ class Turn(NamedTuple):
     their track is checked, if the place would let one of them go on; else "" """
     led_by: str = ""
     """for a race of a Comparison: the name of that Comparison, or words for one that is not there"""
+
+    def end_of_line(self, now: datetime) -> datetime:
+        """Return when a holder that gives its place up lines up: behind all who wait, and their stamps may be ahead."""
+        return max(now, datetime.fromisoformat(self.wanted) + timedelta(seconds=1)) if self.wanted else now
 
 
 def addresses(hosts: Iterable[str], namespace: str) -> frozenset[str]:

@@ -12,6 +12,7 @@ from fairlap_race.contract.canary_margins import DISTURBED_WORDS, HASHING, READI
 from fairlap_race.contract.machine_watch import Canary, MachineWatch, WatchedSpan
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.resources import MachineTable
+from fairlap_race.contract.some_of import some_clauses
 
 STEAL_SHARE: Final = 0.05
 OTHERS_CORES, OTHERS_SHARE = 0.5, 0.05
@@ -61,9 +62,7 @@ def remarks(
         *(_writers(watch, reading) if set(elasticsearch_on) == {load_generator_on} else ()),
     ]
     if found:
-        more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
-        text = f"{DISTURBED_WORDS}{'; '.join([*found[:_SHOWN], *more])}"
-        yield RaceRemark(Reason.MACHINE_DISTURBED, text)
+        yield RaceRemark(Reason.MACHINE_DISTURBED, f"{DISTURBED_WORDS}{some_clauses(found, _SHOWN)}")
 
 
 def _of_what_is_read(watch: MachineWatch, unread: Collection[str]) -> MachineWatch:

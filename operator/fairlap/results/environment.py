@@ -78,11 +78,6 @@ def _shown(value: Any) -> str:
     return text[:4096]
 
 
-def machines(pods: Iterable[Json]) -> list[str]:
-    """Return the names of the machines that the pods ran on, each once."""
-    return sorted({pod["spec"]["nodeName"] for pod in pods if pod.get("spec", {}).get("nodeName")})
-
-
 def _images(pods: Iterable[Json], container: str) -> list[str]:
     return sorted(
         {

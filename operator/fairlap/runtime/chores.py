@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fairlap.api.base import Json
-from fairlap.api.comparison_status import COMPARISON_TERMINAL
 from fairlap.api.names import COMPARISON_KIND, KIND, UID_LABEL
+from fairlap.api.phases import is_over
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan import expiry, rerun, rerun_history
@@ -139,7 +139,7 @@ class Chores:
     async def _is_compared_yet(self, benchmark: Json) -> bool:
         """Return whether a Comparison that has not ended controls the Benchmark. Raises ApiError."""
         there = await self._comparison_of(benchmark)
-        return there is not None and (there.get("status") or {}).get("phase") not in COMPARISON_TERMINAL
+        return there is not None and not is_over(there)
 
     async def _comparison_of(self, benchmark: Json) -> Json | None:
         """Return the Comparison that controls the Benchmark; None when none does, or it is gone. Raises ApiError."""

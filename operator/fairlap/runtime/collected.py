@@ -12,13 +12,14 @@ from typing import Any, Final
 
 from fairlap.api.base import Json
 from fairlap.api.names import COMPARISON_KIND, COMPARISON_LABEL, KIND, UID_LABEL
+from fairlap.api.owners import controller
 from fairlap.api.small_metadata import FOREGROUND
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan.conditions import moment
 from fairlap.plan.explain.leftover import name_leftover
 from fairlap.runtime.chores import PostEvent
-from fairlap.runtime.ownership import controller
+from fairlap_race.contract.some_of import some_of
 
 log = logging.getLogger(__name__)
 GIVEN_BACK: Final = "PlaceGivenBack"
@@ -99,5 +100,4 @@ class Deletions:
         for child in _CHILDREN[kind]:
             there = await self._connection().list_metadata(child, [meta["namespace"]], {"labelSelector": of})
             named += [name_leftover(child, each) for each in there if controller(each).get("uid") == meta["uid"]]
-        more = f" and {len(named) - _MOST_NAMES} more" if len(named) > _MOST_NAMES else ""
-        return f"{', '.join(named[:_MOST_NAMES])}{more}" or "nothing of its own"
+        return some_of(named, _MOST_NAMES) or "nothing of its own"

@@ -66,7 +66,7 @@ async def _raced(api_server: ApiServer, seen: ComparisonSeen, race: RaceOfBlock,
         gone = {"valid": False, "reason": race.reason or "RaceDeleted"}
         return RaceRecord.model_validate({**said, **gone, "seconds": race.seconds})
     builder = await _builder(api_server, seen, race)
-    if builder is None and seen.subject.spec.design.state == "Kept":
+    if builder is None and seen.subject.spec.design.keeps_clusters:
         text = "the Benchmark that has built its cluster was deleted, so nothing is known of that"
         return RaceRecord.model_validate({**said, "valid": False, "reason": CLUSTER_RESTARTED, "message": text})
     raced = there, await _record_of(api_server, there)
@@ -76,7 +76,7 @@ async def _raced(api_server: ApiServer, seen: ComparisonSeen, race: RaceOfBlock,
 
 async def _builder(api_server: ApiServer, seen: ComparisonSeen, race: RaceOfBlock) -> OfBenchmark | None:
     """Return the Benchmark that has built the kept cluster of a race; None where each race builds its own."""
-    if seen.subject.spec.design.state != "Kept":
+    if not seen.subject.spec.design.keeps_clusters:
         return None
     name = benchmark_of(seen.status, race, range(PREPARATION, PREPARATION + 1))
     there = await find_run(api_server, KIND, seen.subject.namespace, name) if name else None

@@ -12,8 +12,9 @@ from pydantic import ValidationError
 
 from fairlap.api.base import Json
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.api.comparison_status import COMPARISON_TERMINAL, ComparisonStatus, Verdict
+from fairlap.api.comparison_status import ComparisonStatus, Verdict
 from fairlap.api.names import COMPARISON_KIND, NOISE_CONFIG_MAP
+from fairlap.api.phases import OVER, is_over
 from fairlap.kube.api_error import ApiError
 from fairlap.plan.comparison.comparison_seen import (
     ComparisonLook,
@@ -75,7 +76,7 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
 
     async def _look_once(self, *, woken: bool) -> float:
         comparison = await self._newest()
-        if comparison is None or (comparison.get("status") or {}).get("phase") in COMPARISON_TERMINAL:
+        if comparison is None or is_over(comparison):
             return self._resync  # until its end is told
         try:
             seen = build_comparison_seen(comparison, self.operator.settings, datetime.now(UTC), self.subject)
@@ -99,7 +100,7 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
         if not self._holds_what_it_needs(seen.status, todo.status):
             return 0  # another one took the place while this one was reading what it decides by
         if self.skew.differs(seen.status, todo.status, time.monotonic()):
-            if todo.learn and todo.status.phase in COMPARISON_TERMINAL:  # nobody looks again at what is over
+            if todo.learn and todo.status.phase in OVER:  # nobody looks again at what is over
                 await learn(self._api_server, seen, self.deciders.learnt)
             await self._write(comparison, seen.status, todo.status)
             return 0
@@ -191,7 +192,7 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
     def _has_written(self, before: ComparisonStatus, after: ComparisonStatus) -> None:
         if _stage(after) != _stage(before):
             self.foreign = self.refusal = self.hindrance = ""
-        if after.phase in COMPARISON_TERMINAL and before.phase not in COMPARISON_TERMINAL:
+        if after.phase in OVER and before.phase not in OVER:
             VERDICTS.labels(after.verdict or _NO_VERDICT).inc()
 
 

@@ -15,8 +15,9 @@ from fairlap.api.names import GROUP, KIND, VERSION
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan.newer_crd import unknown_defaults
-from fairlap.plan.outdated_crd import missing_fields, some_of
+from fairlap.plan.outdated_crd import MOST_FIELDS, missing_fields
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.some_of import some_of
 
 log = logging.getLogger(__name__)
 MISSING = Gauge("fairlap_crd_missing_fields", "Fields that the CustomResourceDefinition in the cluster does not know")
@@ -65,6 +66,7 @@ def _missing(resource: Resource, published: Json) -> list[str]:
     parts = {name: _own_schema(resource)[name] for name in ("spec", "status")}
     missing = sorted(missing_fields({"properties": parts}, published))
     if missing:
-        told = f"the CustomResourceDefinition of {resource.kind} in the cluster does not know {some_of(missing)}"
+        shown = some_of(missing, MOST_FIELDS)
+        told = f"the CustomResourceDefinition of {resource.kind} in the cluster does not know {shown}"
         log.warning("%s: %s. What to do: %s", Reason.CRD_OUTDATED, told, _CURE)
     return missing

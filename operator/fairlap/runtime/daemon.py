@@ -13,11 +13,13 @@ from pydantic import ValidationError
 
 from fairlap.api.base import Json
 from fairlap.api.names import KIND
+from fairlap.api.phases import is_over
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.api.status import TERMINAL, BenchmarkStatus
+from fairlap.api.status import BenchmarkStatus
 from fairlap.kube.api_error import ApiError
 from fairlap.plan.benchmark import plan
-from fairlap.plan.seen import Plan, Refusal, Seen
+from fairlap.plan.comparison.kept_clusters import machines_of_kept
+from fairlap.plan.seen import Plan, Refusal, Seen, Subject
 from fairlap.queue.summary import PlaceKind, held_place
 from fairlap.runtime.announce import Announcement, announcements, phase_words
 from fairlap.runtime.drive_loop import DriveLoop
@@ -42,7 +44,7 @@ class Daemon(DriveLoop[BenchmarkStatus]):
 
     async def _look_once(self, *, woken: bool) -> float:
         benchmark = await self._newest()
-        if benchmark is None or (benchmark.get("status") or {}).get("phase") in TERMINAL:
+        if benchmark is None or is_over(benchmark):
             return self._resync  # until its end is told
         now = datetime.now(UTC)
         try:
@@ -60,7 +62,7 @@ class Daemon(DriveLoop[BenchmarkStatus]):
         strange = {uid: name for uid, name in kept.items() if uid not in siblings}
         beside = frozenset(kept.keys() & siblings)
         seen = replace(seen, turn=turn, check_turn=check_turn, kept=strange, beside=beside)
-        seen = replace(seen, in_block=self.operator.is_in_block(self.uid))
+        seen = replace(seen, in_block=self.operator.is_in_block(self.uid), kept_on=self._kept_on(seen.subject))
         if not seen.status.step and self.operator.places.lags(self.uid, held_place(seen.status)):
             return 0.5  # the event of our own write will wake it
         if not woken and seen.status.step:
@@ -72,6 +74,12 @@ class Daemon(DriveLoop[BenchmarkStatus]):
             await self._write(benchmark, seen.status, todo.status)
             return 0
         return await self._act(seen, todo)
+
+    def _kept_on(self, subject: Subject) -> tuple[str, ...]:
+        leader = self.operator.places.leader(self.uid, subject.namespace) if subject.spec.target else ""
+        races = self.operator.races.of(leader, subject.namespace)
+        built_on = {name: race.elasticsearch_on for name, race in races.items()}
+        return machines_of_kept(subject.spec.target, subject.namespace, built_on)
 
     async def _decide(self, seen: Seen) -> tuple[Seen, Plan]:
         todo = plan(seen)

@@ -14,7 +14,6 @@ from typing import Any, Final
 import kopf
 
 from fairlap.api.base import Json
-from fairlap.api.comparison_status import COMPARISON_TERMINAL
 from fairlap.api.names import (
     COMPARISON_KIND,
     COMPARISON_PLURAL,
@@ -27,8 +26,8 @@ from fairlap.api.names import (
     PLURAL,
     VERSION,
 )
+from fairlap.api.phases import is_over
 from fairlap.api.small_metadata import OWN_FINALIZER
-from fairlap.api.status import TERMINAL
 from fairlap.kube.api_server import ApiServer
 from fairlap.kube.repeat import repeat
 from fairlap.machines.prometheus import Prometheus
@@ -238,7 +237,7 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator, na
         set_spec_aside(body)
 
     @kopf.on.event(*BENCHMARKS, id="benchmark_changed", registry=registry)
-    async def changed(uid: str, body: kopf.Body, event: kopf.RawEvent, status: kopf.Status, **kwargs: Any) -> None:
+    async def changed(uid: str, body: kopf.Body, event: kopf.RawEvent, **kwargs: Any) -> None:
         indexes = ChildIndexes(*(kwargs[name] for name in CHILDREN))
         operator.elasticsearches[namespace] = indexes.elasticsearches
         leader = operator.places.leader(uid, body["metadata"]["namespace"])
@@ -250,7 +249,7 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator, na
         else:
             operator.chores.look(body)
         operator.wakers.wake(leader)
-        over = event["type"] == "DELETED" or status.get("phase") in TERMINAL
+        over = event["type"] == "DELETED" or is_over(body)
         if _is_driven(operator, KIND, body, over=over):
             operator.drives.follow(namespace, Daemon(operator, body, uid, indexes, kwargs["logger"]))
         operator.namespaces.indexed(namespace)
@@ -271,10 +270,8 @@ def _register_comparisons(registry: kopf.OperatorRegistry, operator: Operator, n
         set_spec_aside(body)
 
     @kopf.on.event(*COMPARISONS, id="comparison_changed", registry=registry)
-    async def comparison_changed(
-        uid: str, body: kopf.Body, event: kopf.RawEvent, status: kopf.Status, logger: Any, **_: Any
-    ) -> None:
-        over = event["type"] == "DELETED" or status.get("phase") in COMPARISON_TERMINAL
+    async def comparison_changed(uid: str, body: kopf.Body, event: kopf.RawEvent, logger: Any, **_: Any) -> None:
+        over = event["type"] == "DELETED" or is_over(body)
         if event["type"] == "DELETED":
             operator.places.remove(uid)
             operator.watches.forget(uid)

@@ -8,9 +8,8 @@ from typing import Any, Final
 from prometheus_client import Counter
 
 from fairlap.api.base import Json
-from fairlap.api.comparison_status import COMPARISON_TERMINAL
-from fairlap.api.names import API_VERSION, COMPARISON_KIND, KIND, UID_LABEL
-from fairlap.api.status import TERMINAL
+from fairlap.api.names import API_VERSION, KIND, UID_LABEL
+from fairlap.api.phases import is_over
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan.explain.leftover import name_leftover
@@ -61,11 +60,9 @@ async def say_last_word(
     When the API server refuses what is known with it, the smallest status is written instead. Raises ApiError.
     """
     found = await find_run(api_server, kind, meta["namespace"], meta["name"])
-    if found is None or found["metadata"]["uid"] != meta["uid"]:
+    if found is None or found["metadata"]["uid"] != meta["uid"] or is_over(found):
         return None
     stored, said = found.get("status") or {}, {"observedGeneration": found["metadata"].get("generation")}
-    if stored.get("phase") in (COMPARISON_TERMINAL if kind == COMPARISON_KIND else TERMINAL):
-        return None
     try:
         return await _write(api_server, kind, found, last_word({**stored, **said}, ending, datetime.now(UTC)))
     except ApiError as error:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from fairlap.api.base import Json
+from fairlap.api.names import is_race
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus, Step
 from fairlap.kube.api_error import ApiError
@@ -15,7 +16,7 @@ from fairlap.kube.index import UidIndex
 from fairlap.machines.complete import complete_table
 from fairlap.machines.prometheus import Prometheus
 from fairlap.plan.seen import BenchmarkLook, Children, LogOf, Seen, Subject
-from fairlap.plan.steps import config_map_key, is_preparation, is_race
+from fairlap.plan.steps import config_map_key, is_preparation
 from fairlap.queue.turn import Turn
 from fairlap.runtime.last_word import INTERNAL_ERRORS
 from fairlap.runtime.ownership import is_child, is_endpoint_of, is_of_job, is_pod_of, objects_of, step_of, uid_of

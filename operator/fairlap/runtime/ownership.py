@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairlap.api.base import Json
-from fairlap.api.names import GROUP, KIND, LONGEST_UID, ROLE_LABEL, ROLE_LOAD_GENERATOR, STEP_LABEL, UID_LABEL
+from fairlap.api.names import KIND, ROLE_LABEL, ROLE_LOAD_GENERATOR, STEP_LABEL, UID_LABEL
+from fairlap.api.owners import controller, controller_uid
 from fairlap.kube.index import UidIndex
 from fairlap.manifests.elasticsearch import NODE_SET
 from fairlap.plan.seen import Subject
@@ -17,17 +18,9 @@ from fairlap.plan.steps import object_name
 Body = Mapping[str, Any]
 
 
-def controller(body: Body) -> Json:
-    """Return the reference to the owner that controls an object; empty when it has none."""
-    references = body["metadata"].get("ownerReferences") or ()
-    return next((dict(reference) for reference in references if reference.get("controller")), {})
-
-
 def owner_uid(body: Body) -> str | None:
     """Return the uid of the Benchmark that controls an object; None when none does."""
-    found = controller(body)
-    is_ours = found.get("kind") == KIND and str(found.get("apiVersion")).partition("/")[0] == GROUP
-    return str(found["uid"])[:LONGEST_UID] if is_ours else None
+    return controller_uid(body, KIND) or None
 
 
 def claimed_uid(body: Body) -> str | None:

@@ -7,7 +7,7 @@ from fairlap.manifests.affinity import avoid_kept, avoid_strangers
 from fairlap.manifests.elasticsearch import elasticsearch
 from fairlap.manifests.race_job import access, job, progress, record
 from fairlap.page_cache.dropping import drop_page_cache
-from fairlap.plan.explain.trouble import elasticsearch_pods
+from fairlap.plan.explain.trouble import elasticsearch_pods, machines_of
 from fairlap.plan.seen import Create, Plan, Seen
 from fairlap.plan.steps import is_preparation
 from fairlap.plan.verdict.existing_cluster import race_image
@@ -45,7 +45,7 @@ async def _start_alike(api_server: ApiServer, seen: Seen, jobs: list[Json]) -> N
     step, cluster = seen.status.step, seen.children.elasticsearch
     if not seen.settings.page_cache or step is None or is_preparation(step.name) or cluster is None:
         return
-    on = sorted({str(pod["spec"]["nodeName"]) for pod in elasticsearch_pods(seen.children.pods)})
+    on = machines_of(elasticsearch_pods(seen.children.pods))
     request = f"{seen.subject.uid}-{step.name}"
     said = await drop_page_cache(api_server, seen.settings.page_cache, on, request)
     for job_manifest in jobs:

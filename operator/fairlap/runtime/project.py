@@ -4,13 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from fairlap.api.base import Json
-from fairlap.api.comparison_status import COMPARISON_TERMINAL
 from fairlap.api.names import MOST_SPEC_VALUES, PAGE_CACHE_ANNOTATION
+from fairlap.api.owners import controller
+from fairlap.api.phases import is_over
 from fairlap.api.small_metadata import shrink_metadata, small_reference
-from fairlap.api.status import TERMINAL
 from fairlap.plan import expiry, rerun
 from fairlap.plan.keep import KEPT
-from fairlap.runtime.ownership import controller
 from fairlap_race.contract.record import KEY_PROGRESS, MAX_PROGRESS_CHARACTERS
 from fairlap_race.contract.untrusted import has_more_values
 
@@ -152,7 +151,7 @@ def drop_numbers(benchmark: Body) -> None:
     """
     status, spec = benchmark.get("status") or {}, benchmark.get("spec") or {}
     shrink_metadata(benchmark["metadata"], _ANNOTATIONS)
-    if status.get("phase") not in TERMINAL:
+    if not is_over(benchmark):
         return
     status["conditions"] = [each for each in status.get("conditions") or () if each["type"] == KEPT]
     for part in status.keys() - _KEPT_STATUS:
@@ -164,7 +163,7 @@ def drop_numbers(benchmark: Body) -> None:
 def ended_run(benchmark: Json) -> Json | None:
     """Return what says when the things of a Benchmark that is over go, made of it in place; None while it is not."""
     drop_numbers(benchmark)
-    return benchmark if (benchmark.get("status") or {}).get("phase") in TERMINAL else None
+    return benchmark if is_over(benchmark) else None
 
 
 def drop_record(benchmark: Any) -> None:
@@ -181,9 +180,9 @@ def drop_record(benchmark: Any) -> None:
 def drop_comparison(comparison: Body) -> None:
     """Drop, in place, what nobody reads of a Comparison: of one that is over, all but its phase."""
     shrink_metadata(comparison["metadata"])
-    status = comparison.get("status") or {}
-    if status.get("phase") not in COMPARISON_TERMINAL:
+    if not is_over(comparison):
         return
+    status = comparison["status"]
     for part in status.keys() - {"phase"}:
         del status[part]
     (comparison.get("spec") or {}).clear()

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from fairlap.api.base import as_mapping
+from fairlap.api.raw import as_list, as_mapping
 from fairlap.api.status import PlannedTask
 from fairlap.plan.comparison.comparison_seen import SeenRace
 from fairlap.queue.summary import leader_uid
@@ -52,11 +52,11 @@ def seen_race(benchmark: Body) -> SeenRace:
     def text(of: Body, key: str) -> str:
         return str(of.get(key) or "")
 
-    races = status.get("races")
-    last = as_mapping(races[-1]) if isinstance(races, list) and races else {}
+    races = as_list(status.get("races"))
+    last = as_mapping(races[-1]) if races else {}
     step = as_mapping(status.get("step"))
     place = step if step.get("meetsAt") else last
-    machines, meets_at = place.get("elasticsearchOn"), text(step, "meetsAt")
+    meets_at = text(step, "meetsAt")
     return SeenRace(
         name=str(meta["name"]),
         uid=str(meta["uid"]),
@@ -68,16 +68,17 @@ def seen_race(benchmark: Body) -> SeenRace:
         created=text(meta, "creationTimestamp"),
         ended=text(status, "completionTime"),
         deleted=text(meta, "deletionTimestamp") if is_collected(benchmark) else "",
-        elasticsearch_on=tuple(map(str, machines)) if isinstance(machines, list) else (),
+        elasticsearch_on=tuple(map(str, as_list(place.get("elasticsearchOn")))),
         load_generator_on=text(place, "loadGeneratorOn"),
         meets_at=meets_at if is_address(meets_at) else "",
         # Another one's check says the same of all races that follow it.
         tasks=() if spec.get("checkedBy") else tuple(_planned_tasks(status.get("tasks"))),
         gave_way=bool(status.get("gaveWay")),
+        processors_refused=as_mapping(status.get("nodeProcessors")).get("refused") is True,
     )
 
 
 def _planned_tasks(listed: Any) -> Iterator[PlannedTask]:
-    for each in listed if isinstance(listed, list) else ():
+    for each in as_list(listed):
         with suppress(ValidationError):
             yield PlannedTask.model_validate(each)

@@ -6,9 +6,9 @@ from typing import Any
 
 from fairlap.api.base import Answer, Json
 from fairlap.api.names import API_VERSION, COMPARISON_KIND, KIND
+from fairlap.api.owners import controller
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
-from fairlap.runtime.ownership import controller
 
 
 def status_json(status: Answer) -> Json:

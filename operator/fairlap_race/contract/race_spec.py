@@ -28,6 +28,8 @@ POD_IP_VARIABLE = "POD_IP"
 MOST_SPEC_BYTES = (128 << 10) - len(f"{SPEC_VARIABLE}=") - 1
 """of its value in UTF-8: Linux starts no process with a longer variable (MAX_ARG_STRLEN, its name and NUL included)"""
 MOST_CANARY_SECONDS = 60
+REQUIRE_TASKS, RACED_AGAIN = "requireTasks", "racedAgain"
+"""Fields of tasks that a Comparison writes into its Benchmarks; what the check finds wrong in them begins so."""
 REPLAY = "replay"
 """The builtin track whose requests come from a file."""
 KEY_PER_CLIENT = "create_api_key_per_client"
@@ -36,7 +38,7 @@ NOT_OVER_HTTP = frozenset(
     {
         *("track", "corpora", "offline", "challenge", "params", "include_tasks", "exclude_tasks"),
         *("expect", "client_options", "telemetry", "telemetry_params", "down_sampling", "user_tags", "index", "cores"),
-        *("metrics_store", "most_warmup_seconds", "turns"),
+        *("metrics_store", "most_warmup_seconds", "turns", "raced_again"),
     }
 )
 """Fields that only Rally or Elasticsearch have a use for."""
@@ -83,6 +85,8 @@ class TargetSpec:
     """the track may delete or overwrite what is there, and run tasks whose effects cannot be foreseen"""
     remove: str = "always"
     """when to remove what the race created: always, onSuccess or never"""
+    kept: bool = False
+    """it was built for these races: tasks whose effects cannot be foreseen may run, and what is there stays"""
 
 
 @dataclass(frozen=True)
@@ -171,6 +175,9 @@ class RaceSpec:
     exclude_tasks: tuple[str, ...] = ()
     require_tasks: tuple[str, ...] = ()
     """names of tasks that must be left of the challenge; for the check alone"""
+    raced_again: tuple[str, ...] = ()
+    """names of tasks that will be raced alone, again and again, on the cluster that this race leaves; for the check
+    alone"""
     sweep: SweepSpec | None = None
     """steps in place of one task; the check looks whether they can be had, a smoke race has none"""
     expect: ExpectedByUser | None = None
@@ -259,8 +266,9 @@ def _wrong(spec: RaceSpec) -> Iterator[str]:
         yield "raceId: becomes a directory name and must not contain '/'"
     if spec.include_tasks and spec.exclude_tasks:
         yield "includeTasks, excludeTasks: Rally takes only one of them"
-    if spec.require_tasks and spec.mode is not Mode.CHECK:
-        yield f"requireTasks: the check alone looks at them, not {spec.mode.value}"
+    for name, tasks in ((REQUIRE_TASKS, spec.require_tasks), (RACED_AGAIN, spec.raced_again)):
+        if tasks and spec.mode is not Mode.CHECK:
+            yield f"{name}: the check alone looks at them, not {spec.mode.value}"
     if spec.target and spec.target.remove not in ("always", "onSuccess", "never"):
         yield f"target.remove: must be always, onSuccess or never, not {spec.target.remove!r}"
     if spec.api_key_file and spec.password_file:
@@ -325,6 +333,8 @@ def _wrong_http(spec: RaceSpec, http: HttpSpec) -> Iterator[str]:
         yield f"hosts: there are {len(spec.hosts)}; write 1 to {MOST_HOSTS}"
     if spec.target and (spec.target.overwrite or spec.target.remove != TargetSpec().remove):
         yield "target: overwrite and remove mean nothing in a race over HTTP; leave them out"
+    if spec.target and spec.target.kept:
+        yield "target.kept: means nothing in a race over HTTP; leave it out"
     if len(set(spec.hosts)) < len(spec.hosts):
         yield "hosts: one of them is there twice; each gets the same share of the requests, so name it once"
     for each in dataclasses.fields(RaceSpec):
@@ -379,7 +389,8 @@ def _texts(spec: RaceSpec) -> Iterator[tuple[str, str | None]]:
     lists = {
         "includeTasks": spec.include_tasks,
         "excludeTasks": spec.exclude_tasks,
-        "requireTasks": spec.require_tasks,
+        REQUIRE_TASKS: spec.require_tasks,
+        RACED_AGAIN: spec.raced_again,
         "telemetry": spec.telemetry,
     }
     for name, texts in lists.items():

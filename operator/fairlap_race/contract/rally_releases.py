@@ -14,10 +14,12 @@ class RallyRelease:
     rally: str
     oldest: tuple[int, int, int]
     """the oldest Elasticsearch that this Rally speaks to (esrally/min-es-version.txt of that version)"""
+    step_code: str
+    """a digest of its code between two steps, which fairlap_race/rally/told_workers.py changes"""
 
 
-MAIN = RallyRelease("2.13", "2.13.0", (6, 8, 0))
-OLDER = (RallyRelease("2.3", "2.3.1", (6, 0, 0)),)
+MAIN = RallyRelease("2.13", "2.13.0", (6, 8, 0), "6cd32817e821392f")
+OLDER = (RallyRelease("2.3", "2.3.1", (6, 0, 0), "04f115d41093e197"),)
 """Used only for an Elasticsearch that every newer release refuses."""
 RELEASES = (MAIN, *OLDER)
 

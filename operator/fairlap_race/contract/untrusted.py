@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import zlib
 from collections.abc import Mapping
 from datetime import datetime
@@ -83,6 +84,17 @@ def decompressed(content: bytes, most: int = MAX_UNPACKED_BYTES) -> bytes | None
     except zlib.error:
         return None
     return found if reader.eof and len(found) <= most else None
+
+
+def as_number(value: object) -> float | None:
+    """Return a number as a float, None for anything else: NaN and what no float can hold, too."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def parse_time(text: object) -> datetime | None:

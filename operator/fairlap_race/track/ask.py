@@ -37,6 +37,7 @@ def make_request(spec: RaceSpec, track: Ready, data_cache: Path, flavor: str = "
         include_tasks=spec.include_tasks,
         exclude_tasks=spec.exclude_tasks,
         require_tasks=spec.require_tasks,
+        raced_again=spec.raced_again,
         allowed_tasks=tuple(spec.allowed_errors),
         sweep=spec.sweep,
         expands=spec.mode is not Mode.CHECK,

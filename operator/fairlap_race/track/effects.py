@@ -6,7 +6,8 @@ track's own indices from those of others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import fnmatch
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,6 +69,42 @@ def touches(actions: Iterable[Action]) -> tuple[tuple[Touch, ...], tuple[str, ..
                 old, creates=old.creates or item.creates, deletes=old.deletes or item.deletes
             )
     return tuple(found.values()), tuple(dict.fromkeys(unforeseen))
+
+
+_SURE = {"bulk": "documents", "force-merge": "segments"}
+"""Operation types that change a cluster even where it cannot be told which of its indices, and what they change."""
+
+
+def changes_of_what_is_left(actions: Iterable[Action], again: Collection[str]) -> dict[str, str]:
+    """Return by task of those that run `again` what it changes, in words, of what all actions in their order leave.
+
+    What cannot be foreseen is not among it.
+    """
+    left: dict[tuple[str, str], None] = {}
+    found: dict[str, list[Touch | str]] = {}
+    kinds: dict[str, str] = {}
+    for action in actions:
+        kinds[action.task] = action.kind
+        for item in _of(action):
+            if action.task in again:
+                found.setdefault(action.task, []).append(item)
+            if isinstance(item, Touch) and item.deletes:
+                left = {it: None for it in left if not _reaches(item, it)}
+            if isinstance(item, Touch) and item.creates:
+                left[item.kind, item.name] = None
+    words: dict[str, str] = {}
+    for task, items in found.items():
+        there = [it for item in items if isinstance(item, Touch) for it in left if _reaches(item, it)]
+        named = ", ".join(f"{kind} {name}" for kind, name in dict.fromkeys(there))
+        unnamed = _SURE.get(kinds[task], "") if any(isinstance(item, str) for item in items) else ""
+        if named or unnamed:
+            words[task] = f"({kinds[task]}) changes {named or unnamed}"
+    return words
+
+
+def _reaches(touch: Touch, there: tuple[str, str]) -> bool:
+    pattern = "*" if touch.name == "_all" else touch.name
+    return touch.kind == there[0] and fnmatch.fnmatchcase(there[1], pattern)
 
 
 def _of(action: Action) -> Iterator[Touch | str]:

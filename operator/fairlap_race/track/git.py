@@ -11,7 +11,6 @@ import difflib
 import os
 import re
 import shutil
-import signal
 import subprocess
 import threading
 import time
@@ -24,6 +23,7 @@ from urllib.parse import SplitResult, urlsplit
 from fairlap_race.contract.race_spec import GitSource
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.errors import TrackError
+from fairlap_race.track.child import kill_session
 
 PROTOCOLS = "http:https:ssh:git"
 """Transports that git may use, redirections included; ext:: would run any program, file:// reads the container."""
@@ -286,8 +286,7 @@ class _Git:
         try:
             output, words = self._watch(process, arguments)
         finally:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
+            kill_session(process.pid)
             process.wait(10)
         return _Done(process.returncode, output, words)
 

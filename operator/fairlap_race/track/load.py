@@ -49,6 +49,8 @@ class Request:
     exclude_tasks: tuple[str, ...] = ()
     require_tasks: tuple[str, ...] = ()
     """names of tasks that must be left of the challenge"""
+    raced_again: tuple[str, ...] = ()
+    """names of tasks that will be raced alone, again and again, on the cluster that the whole challenge leaves"""
     allowed_tasks: tuple[str, ...] = ()
     """names of tasks that may have errors, which must be left of it, too"""
     sweep: SweepSpec | None = None
@@ -158,7 +160,7 @@ def _load(request: Request, found: dict[str, Any]) -> None:
     found["pipelines"] = tuple(sorted(through))
     found["pipeline_documents"] = {name: documents for name, documents in through.items() if documents is not None}
     if request.touches:
-        found["touches"], found["unforeseen"] = touches.touches(_action(request, track, leaf) for leaf in leaves)
+        found["touches"], found["unforeseen"] = touches.touches(action_of(request, track, leaf) for leaf in leaves)
     found["own_code"] = bool(track.has_plugins)
     found["corpora"], found["left_to_rally"] = _corpora(request, params, track)
 
@@ -350,7 +352,8 @@ def _is_ended(element: Any, leaf: Any) -> bool:
     return any(other.completes_parent for other in others)
 
 
-def _action(request: Request, track: Any, leaf: Any) -> touches.Action:
+def action_of(request: Request, track: Any, leaf: Any) -> touches.Action:
+    """Return what a task of Rally's `track` does to a cluster, as far as it can be told."""
     from esrally.track import loader  # noqa: PLC0415
 
     if (replayed := _replayed(request, leaf)) is not None:

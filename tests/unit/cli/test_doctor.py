@@ -423,7 +423,69 @@ def test_who_shares_on_purpose_or_for_want_of_processors_is_not_told_to_take_who
     seen = MachineSeen("n1", "elasticsearch", exclusive=False)
     assert shared(replace(WELL, machines=(seen,)))
     assert not shared(replace(WELL, nodes=(replace(GOOD, cores=2),), cores_asked=2, machines=(seen,)))
+    assert not shared(replace(WELL, machines=(replace(seen, withheld=True),)))
     raced = finished()
     assert [it.exclusive for it in read.machines_of(raced)] == [False]
     raced["spec"] = {**raced["spec"], "inTurn": {"block": "b", "races": 2, "number": 0}}
     assert [it.exclusive for it in read.machines_of(raced)] == [None]
+
+
+def on_localkube(nodes: int, cores: int, resources: dict[str, Any] | None = None, **status: Any) -> Facts:
+    """Return what is known of a Benchmark whose nodes are all on one machine and share its processors."""
+    machines = [{"node": f"es-{number}", "machine": "n1", "exclusiveCpus": False} for number in range(nodes)]
+    load = {"node": "load generator", "machine": "n1", "exclusiveCpus": False}
+    spec = {"elasticsearch": {"nodes": nodes, "resources": resources or {"limits": {"memory": "2Gi"}}}}
+    status = {"environment": {"machines": [*machines, load]}, **status}
+    found = tuple(read.machines_of({"metadata": {"name": "es"}, "spec": spec, "status": status}))
+    return replace(WELL, nodes=(replace(GOOD, cores=cores, neighbours=()),), machines=found)
+
+
+TWO_EACH = {"limits": {"cpu": "2", "memory": "2Gi"}}
+SHARED = {"nodeProcessors": {"cpu": "100m", "message": "nodes share them"}}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cores", "resources", "status", "told"),
+    [
+        pytest.param(3, 2, None, {}, ["cores"], id="three-nodes-on-two-processors"),
+        pytest.param(3, 3, None, {}, ["cores"], id="three-nodes-on-three"),
+        pytest.param(3, 4, None, {}, ["sharedProcessors"], id="three-nodes-on-four"),
+        pytest.param(1, 2, None, {}, ["sharedProcessors"], id="one-node-on-two"),
+        pytest.param(2, 4, TWO_EACH, {}, ["cores"], id="two-of-two-on-four"),
+        pytest.param(2, 5, TWO_EACH, {}, ["sharedProcessors"], id="two-of-two-on-five"),
+        pytest.param(3, 2, None, SHARED, ["cores"], id="withheld-and-too-few"),
+        pytest.param(1, 2, None, SHARED, [], id="withheld-for-the-load-generator"),
+        pytest.param(
+            1, 2, {"limits": {"memory": "2Gi"}, "requests": {"memory": "1Gi"}}, SHARED, ["sharedProcessors"],
+            id="withheld-for-its-memory",
+        ),
+    ],
+)  # fmt: skip
+def test_whole_processors_are_advised_only_where_all_nodes_of_the_machine_can_have_them(
+    nodes: int, cores: int, resources: dict[str, Any] | None, status: dict[str, Any], told: list[str]
+) -> None:
+    facts = on_localkube(nodes, cores, resources, **status)
+    assert said(facts) == told
+    unasked = replace(
+        facts, nodes=(replace(GOOD, cores=cores, kubelet=None),), races=(remarked(Reason.PROCESSORS_SHARED),)
+    )
+    assert said(unasked) == (["cores"] if told == ["cores"] else ["sharedProcessors"])
+
+
+def test_how_many_processors_it_takes_counts_all_nodes_of_a_machine() -> None:
+    (found,) = advise(on_localkube(3, 2))
+    assert found.found == (
+        "n1 has fewer than the 4 processors that it takes: 3 for Elasticsearch alone, one for all else"
+    )
+    assert "fewer elasticsearch.nodes" in found.change
+    spread = (*on_localkube(3, 2).machines, MachineSeen("n2", "elasticsearch", exclusive=True, needed=2))
+    both = frozenset({"n1", "n2"})
+    race = replace(RACE, machines=both, elasticsearch_on=both)
+    nodes = (replace(GOOD, cores=2), replace(GOOD, name="n2", cores=2))
+    assert [each.found[:2] for each in advise(replace(WELL, nodes=nodes, races=(race,), machines=spread))] == ["n1"]
+
+
+@given(st.integers(min_value=1, max_value=9), st.integers(min_value=1, max_value=40), st.integers(1, 8))
+def test_never_is_it_advised_to_take_more_processors_than_there_are(nodes: int, cores: int, each: int) -> None:
+    found = said(on_localkube(nodes, cores, {"limits": {"cpu": str(each), "memory": "2Gi"}}))
+    assert found == (["sharedProcessors"] if nodes * each < cores else ["cores"])

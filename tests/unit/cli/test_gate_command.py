@@ -202,7 +202,9 @@ def test_what_nobody_foresaw_is_no_regression(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cluster = Cluster(comparison("False", "GateNotPassed"))
-    monkeypatch.setattr(cluster, "comparison", lambda name: {"status": {"conditions": [7]}})
+    monkeypatch.setattr(
+        cluster, "comparison", lambda name: {"status": {"phase": "Failed", "message": "x", "contenders": [7]}}
+    )
     opened(monkeypatch, cluster)
     assert program.main(["gate", "upgrade"]) == 3
     assert "this should not have happened: AttributeError" in capsys.readouterr().err

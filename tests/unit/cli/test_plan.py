@@ -23,6 +23,13 @@ from fairlap.comparison.variants import expand
 Json = dict[str, Any]
 TWO = [{"name": "8.11.0"}, {"name": "9.0.0", "patch": {"elasticsearch": {"version": "9.0.0"}}}]
 
+OF_VARIANTS: Json = {  # each brings its cluster along
+    "template": {"race": {"track": {"builtin": "log_ingest"}}},
+    "variants": [
+        {"name": name, "patch": {"elasticsearch": {"version": name, "java": 21}}} for name in ("8.11.0", "9.0.0")
+    ],
+}
+
 
 def spec(**more: Any) -> Json:
     template = {"elasticsearch": {"version": "8.11.0", "java": 21}, "race": {"track": {"builtin": "log_ingest"}}}
@@ -121,6 +128,7 @@ def test_a_key_with_dots_is_found() -> None:
             "be 2, each",
         ),
         ({"design": {"kind": "Duet"}}, "each built and filled anew, those of a block side by side; with state: Kept"),
+        (OF_VARIANTS, "each built and filled anew, one at a time; with state: Kept"),
         ({"design": {"state": "Kept", "tasks": ["a"]}}, "with state: Fresh it would be 9 to 30 clusters"),
         ({}, "for example (it is drawn at"),
     ],

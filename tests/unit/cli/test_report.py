@@ -277,7 +277,9 @@ def with_noise(name: str) -> dict[str, Any]:
         NumberNoise(metric="throughput", races=3, own_spread=4.1, smallest_visible=6.34, message="m"),
         NumberNoise(metric="serviceTimeP99", races=3, message="unknown: too few requests"),
     ]
-    said = Noise(pairs=5, message="with 5 pairs …", tasks=[TaskNoise(task="bulk-index", numbers=numbers)])
+    whole = [NumberNoise(metric="storeBytes", races=3, own_spread=0.1, smallest_visible=0.2, message="m")]
+    tasks = [TaskNoise(task="bulk-index", numbers=numbers)]
+    said = Noise(pairs=5, message="with 5 pairs …", numbers=whole, tasks=tasks)
     return dict(benchmark(name, succeeded("9.0.0").model_copy(update={"noise": said})))
 
 
@@ -290,6 +292,7 @@ def test_noise_is_a_line_and_with_all_a_row_for_each_number() -> None:
         "unknown",
         "-",
     ]
+    assert cells(report.table(both), "store size: smallest difference that 5 pairs show") == ["0.20 %", "-"]
     assert "smallest difference" not in report.main_table(both)
     assert json.loads(report.as_json(both))["benchmarks"][0]["noise"]["tasks"][0]["numbers"][0]["races"] == 3
 

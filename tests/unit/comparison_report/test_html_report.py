@@ -141,7 +141,12 @@ def test_the_method_says_what_became_of_disturbed_blocks(design: dict[str, str],
 
 def test_the_method_says_how_the_races_of_a_block_ran() -> None:
     made = cases()["no-twin"]
-    assert "raced once, back to back on" in report_html(made.comparison, made.blocks)
+    assert "raced once, back to back on the same machines" in report_html(made.comparison, made.blocks)
+    made.comparison["status"]["variants"][1]["changed"] = ["elasticsearch.scheduling.nodeSelector.pool"]
+    of_its_own = report_html(made.comparison, made.blocks)
+    assert (
+        "back to back each on the machines that it asks for" in of_its_own and "on the same machines" not in of_its_own
+    )
     made.comparison["spec"]["design"] |= {"kind": "Duet"}
     assert "all at the same time on the same machines and in turn" in report_html(made.comparison, made.blocks)
     made.comparison["spec"]["design"] = {"stop": "fixed", "blocks": 30}

@@ -20,6 +20,14 @@ def test_every_file_it_names_is_there(page: str) -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def test_contributing_tells_of_each_command_that_tests() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    commands = re.findall(r"^(check|soak|test[a-z0-9-]*):.* ## ", makefile, re.M)
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert len(commands) > 8
+    assert [name for name in commands if f"make {name}`" not in contributing] == []
+
+
 def test_every_top_folder_is_described() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     folders = {name.split("/")[0] for name in listed.splitlines() if "/" in name}

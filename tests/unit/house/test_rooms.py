@@ -3,8 +3,9 @@
 import ast
 import re
 import sys
+import tomllib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,14 @@ def test_a_package_says_truly_who_may_import_it(package: str) -> None:
     init = next(file for file in FILES if module_of(file) == f"{package}.__init__")
     named = importers(ast.get_docstring(parsed(init)) or "")
     assert named is None or named == shown
+
+
+@pytest.mark.parametrize("package", [name for name in PACKAGES if "." in name])
+def test_a_package_names_those_of_its_modules_that_have_a_row_of_their_own(package: str) -> None:
+    own = [row.rpartition(".")[2] for row in FLOORS if row.rpartition(".")[0] == package and row not in PACKAGES]
+    init = next(file for file in FILES if module_of(file) == f"{package}.__init__")
+    said = ast.get_docstring(parsed(init)) or ""
+    assert [name for name in own if f"`{name}`" not in said] == []
 
 
 def test_every_package_has_a_row() -> None:
@@ -128,6 +137,29 @@ def test_no_function_stands_twice() -> None:
                     bodies[text].append((node.name, module_of(file)))
     twice = [sorted(found) for found in bodies.values() if len(found) > 1]
     assert [found for found in twice if tuple(name for name, _ in found) not in TWICE] == []
+
+
+def unused(sources: Iterable[str]) -> set[str]:
+    """Return the functions at the top of modules that nothing in these modules calls or names."""
+    functions, named = set(), set()
+    for tree in map(ast.parse, sources):
+        functions |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and not node.decorator_list}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name | ast.Attribute):
+                named.add(node.id if isinstance(node, ast.Name) else node.attr)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                named.add(node.value)
+    return functions - named
+
+
+def test_which_functions_are_unused() -> None:
+    assert unused(["def a(): ...\ndef b(): a()\n@c\ndef c(): ...", "import m\nm.b\ndef d(): ..."]) == {"d"}
+
+
+def test_no_function_is_there_for_tests_and_benches_alone() -> None:
+    project = tomllib.loads((ROOT.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    commands = {entry.rpartition(":")[2] for entry in project["scripts"].values()}
+    assert unused(file.read_text(encoding="utf-8") for file in FILES) - commands == set()
 
 
 def libraries(file: Path, seen: set[Path]) -> set[str]:

@@ -3,7 +3,17 @@
 from pathlib import Path
 
 import pytest
-from tests.same_tests import TABLE, missing, moved, read_table, without_numbers
+from tests.same_tests import (
+    SUITES,
+    TABLE,
+    left_out,
+    marks_of_make_test,
+    missing,
+    moved,
+    read_reasons,
+    read_table,
+    without_numbers,
+)
 
 ROOT = Path(__file__).parents[3]
 MOVED = read_table("""
@@ -17,6 +27,7 @@ pkg/old.py pkg/room/new.py
 pkg/removed.py -
 tests/f.py::test_plain tests/f.py::test_plain[now]
 tests/f.py::test_words[a b] -> tests/f.py::test_words[c d]
+long tests/f.py::test_words[c d] -> it takes an hour
 """)
 
 
@@ -52,6 +63,39 @@ def test_a_number_that_pytest_gave_may_be_another_one_but_none_of_them_may_be_mi
     before = [f"tests/g.py::test_it[a-x{number}]" for number in (0, 1, 5)]
     assert missing(before, now, MOVED) == ["tests/g.py::test_it[a-x5] -> tests/g.py::test_it[a-x5]"]
     assert missing(["tests/g.py::test_it[c-x0]"], now, MOVED) != []
+
+
+def test_what_make_test_ran_and_leaves_out_now_is_told_by_its_new_name() -> None:
+    ran = {"tests/a.py::test_it", "tests/a.py::test_old", "tests/e.py::test_gone", "tests/a.py::test_lost"}
+    before = ran | {"tests/h.py::test_never_run"}
+    now = {"tests/x/c.py::test_it", "tests/x/c.py::test_new", "tests/h.py::test_never_run"}
+    assert left_out((before, ran), (now, now - {"tests/x/c.py::test_new"}), MOVED) == ["tests/x/c.py::test_new"]
+    assert left_out((before, ran), (now, now), MOVED) == []
+    # Numbers of pytest's: one of two is run no longer.
+    two = {"tests/g.py::test_it[a-x0]", "tests/g.py::test_it[a-x1]"}
+    assert len(left_out((two, two), (two, two - {"tests/g.py::test_it[a-x1]"}), MOVED)) == 1
+
+
+def test_a_test_is_left_out_for_a_reason() -> None:
+    assert read_reasons("long tests/a.py::t[b c] -> it takes an hour  # really\ntests/b.py tests/c.py") == {
+        "tests/a.py::t[b c]": "it takes an hour"
+    }
+    for text in ("long tests/a.py::t", "long tests/a.py::t -> # none", "long a -> b\nlong a -> c"):
+        with pytest.raises(ValueError, match="the reason"):
+            read_reasons(text)
+
+
+def test_what_make_test_chooses_stands_in_the_makefile() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    marks = {suite: marks_of_make_test(makefile, suite) for suite in SUITES}
+    not_long = dict.fromkeys(("race", "api", "e2e"), "not long")
+    assert marks == {**dict.fromkeys(("unit", "rally", "report"), ""), **not_long, "soak": None}
+
+
+def test_the_table_tells_reasons_of_tests_that_are_there() -> None:
+    for name in read_reasons(TABLE.read_text(encoding="utf-8")):
+        file, _, test = name.partition("::")
+        assert f"def {test.partition('[')[0]}(" in (ROOT / file).read_text(encoding="utf-8"), name
 
 
 @pytest.mark.parametrize(

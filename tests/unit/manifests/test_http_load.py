@@ -83,6 +83,12 @@ def test_requests_are_mounted_and_no_cluster_secret_is() -> None:
     assert not [it for it in pod["volumes"] if "secret" in it]
 
 
+def test_what_a_comparison_races_again_is_no_request_over_http() -> None:
+    spec = spec_of().model_copy(update={"raced_again": ["requests"]})
+    words = " ".join(it.message for it in objections(spec, SETTINGS))
+    assert words == "what means nothing with target.kind: http, so leave it out: racedAgain"
+
+
 @pytest.mark.parametrize("field", ["params", "clientOptions", "telemetryParams"])
 def test_what_only_rally_knows_is_refused(field: str) -> None:
     words = " ".join(it.message for it in objections(spec_of(**{field: {"node-stats-x": 1}}), SETTINGS))

@@ -338,8 +338,8 @@ def machine_terms(affinity: dict[str, Any]) -> tuple[list[str], list[str]]:
     terms = node.get("requiredDuringSchedulingIgnoredDuringExecution", {"nodeSelectorTerms": []})["nodeSelectorTerms"]
     wishes = node.get("preferredDuringSchedulingIgnoredDuringExecution", [])
     may = [field for term in terms for field in term["matchFields"]]
-    off = [field for wish in wishes for field in wish["preference"]["matchFields"]]
-    assert all(len(term["matchFields"]) == 1 for term in terms) and len(wishes) < 2, "one of them, and none of these"
+    off = [field for wish in wishes[:1] for field in wish["preference"]["matchFields"]]
+    assert all(len(term["matchFields"]) == 1 for term in terms), "one of them"
     assert {(field["key"], field["operator"]) for field in may} <= {("metadata.name", "In")}
     assert {(field["key"], field["operator"]) for field in off} <= {("metadata.name", "NotIn")}
     return [name for field in may for name in field["values"]], [name for field in off for name in field["values"]]
@@ -355,6 +355,29 @@ def test_machines_by_their_names_beside_all_else(exclusive: bool) -> None:
     assert "nodeAffinity" not in plain
     for kind, terms in plain["podAntiAffinity"].items():
         assert affinity["podAntiAffinity"][kind][: len(terms)] == terms, "what was asked for before stays"
+
+
+@pytest.mark.parametrize(
+    ("avoided", "order"),
+    [
+        (["a"], ["b", "c"]),  # alike
+        (["a", "b"], ["c", "b", "a"]),
+        (["c", "b", "a"], ["a", "b", "c"]),
+        ([f"m{number}" for number in range(50)], ["a", "m49", "m8", "m1", "m0"]),
+    ],
+)
+def test_off_all_that_are_avoided_and_else_off_the_first_ones(avoided: list[str], order: list[str]) -> None:
+    where = {"avoidMachines": avoided}
+    affinity = pod_of(elasticsearch(subject(scheduling=where), "race-1", SETTINGS))["affinity"]["nodeAffinity"]
+    wishes = affinity["preferredDuringSchedulingIgnoredDuringExecution"]
+
+    def liking(machine: str) -> int:
+        kept = [wish for wish in wishes if all(machine not in it["values"] for it in wish["preference"]["matchFields"])]
+        return sum(int(wish["weight"]) for wish in kept)
+
+    likings = [liking(machine) for machine in order]
+    assert likings == sorted(likings, reverse=True) and (likings[0] >= 100) is (order[0] not in avoided)
+    assert {wish["weight"] for wish in wishes} <= {*range(1, 101)}, "Kubernetes takes no other"
 
 
 @pytest.mark.parametrize("step", ["check", "smoke", "race-1"])
@@ -377,6 +400,21 @@ def test_only_the_check_is_told_which_tasks_are_required() -> None:
     assert {step: spec.require_tasks for step, spec in told.items()} == {
         "check": ("bulk-index",), "smoke": (), "race-1": (),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("again", [None, ["search"]])
+def test_what_is_raced_again_is_told_to_the_check_of_the_filling_and_to_all_steps_on_the_kept_cluster(
+    kept: bool, again: list[str] | None
+) -> None:
+    place = {"target": {"hosts": ["https://es:9200"]}} if kept else {"elasticsearch": {"version": "9.0.0"}}
+    race = {"track": {"builtin": "log_ingest"}}
+    spec = BenchmarkSpec.model_validate({**place, "race": race, **({"racedAgain": again} if again else {})})
+    it = Subject(name="bm", namespace="ns", uid="0123456789abcdef", generation=1, spec=spec)
+    told = {step: parse_spec(race_spec(it, step, SETTINGS).to_json()) for step in ("check", "smoke", "race-1")}
+    looked_at = tuple(again or ()) if not kept else ()
+    assert [each.raced_again for each in told.values()] == [looked_at, (), ()]
+    assert [each.target.kept if each.target else None for each in told.values()] == [bool(again) if kept else None] * 3
 
 
 def test_a_sweep_is_told_to_check_and_races() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from world import START, cluster, good_record, pod, progress, seen, spec
 
-from fairlap.api.status import TERMINAL, BenchmarkStatus
+from fairlap.api.phases import OVER
+from fairlap.api.status import BenchmarkStatus
 from fairlap.plan.benchmark import plan
 from fairlap.plan.seen import Checker, Children, Plan, Seen
 from fairlap.queue.turn import Turn
@@ -117,7 +118,7 @@ def drive(world: World, look: Seen) -> BenchmarkStatus:
         elif view[0] == status and status.step and world.random.random() < 0.8:
             world.act(status.step.name, todo)
         world.move()
-        if status.phase in TERMINAL:
+        if status.phase in OVER:
             break
     return status
 
@@ -157,6 +158,6 @@ def test_lost_jobs_end_it_and_never_run_again(seed: int) -> None:
     world = World(seed)
     world.lose = 0.1
     status = drive(world, seen(of=spec(repetitions=3, race={"params": {"bulk_size": 100}}), turn=Turn(mine=True)))
-    assert status.phase in TERMINAL
+    assert status.phase in OVER
     assert len(world.runs) == len(set(world.runs))
     assert all(mine["es"] is None and mine["job"] is None for mine in world.children.values())

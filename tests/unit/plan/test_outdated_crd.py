@@ -71,7 +71,8 @@ def _leaves(value: Any) -> list[Any]:
     ("fields", "does"),
     [({"step.jobStarted"}, False), ({"step"}, True), ({"step.jobUID"}, True), ({"resources"}, False),
      ({"resources", "races"}, True), (set(), False), ({"steps"}, False),
-     ({"step.givesWay"}, True), ({"nodeSettings.index.codec"}, True), ({"nodeProcessors.message"}, False)],
+     ({"step.givesWay"}, True), ({"nodeSettings.index.codec"}, True), ({"nodeProcessors.message"}, False),
+     ({"nodeProcessors.refused"}, True), ({"step.lacksProcessors"}, True)],
 )  # fmt: skip
 def test_what_decisions_stand_on(fields: set[str], does: bool) -> None:
     assert steers(fields) is does

@@ -9,8 +9,9 @@ from pydantic import ValidationError
 from test_room import without_machine
 from world import START, cluster, good_record, later, pod, progress, seen, spec
 
+from fairlap.api.phases import OVER
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.api.status import TERMINAL, BenchmarkStatus
+from fairlap.api.status import BenchmarkStatus
 from fairlap.plan.benchmark import plan
 from fairlap.plan.conditions import stamp
 from fairlap.plan.outdated_crd import field_paths, lost_fields, steers, without
@@ -74,7 +75,7 @@ class Life:
             sees = (found.since != stamp(START), found.admitted, found.lines_up, found.checks, found.awaits_check)
             if sees != queued:
                 self.done.append(("queue", queued := sees))
-            if self.status.phase in TERMINAL:
+            if self.status.phase in OVER:
                 self.done.append((self.status.phase, self.status.reason))
                 return self
         self.done.append("never ends")

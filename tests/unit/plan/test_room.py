@@ -9,7 +9,8 @@ import pytest
 from test_interleavings import World
 from world import START, cluster, good_record, job, later, pod, progress, seen, spec
 
-from fairlap.api.status import TERMINAL, BenchmarkStatus, NodeProcessors, Step
+from fairlap.api.phases import OVER
+from fairlap.api.status import BenchmarkStatus, NodeProcessors, RaceStatus, Step
 from fairlap.plan.benchmark import plan
 from fairlap.plan.conditions import condition, stamp
 from fairlap.plan.explain.trouble import Trouble, explain_unschedulable
@@ -25,8 +26,8 @@ PATIENCE = 301
 """seconds after which a place is given up"""
 
 
-def without_machine(name: str, role: str = "elasticsearch") -> dict[str, Any]:
-    message = "0/2 nodes are available: 2 Insufficient memory."
+def without_machine(name: str, role: str = "elasticsearch", lacks: str = "memory") -> dict[str, Any]:
+    message = f"0/2 nodes are available: 2 Insufficient {lacks}."
     scheduled = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
     return pod(name, role, ready=False, containerStatuses=[], conditions=[scheduled])
 
@@ -249,9 +250,9 @@ def test_every_interleaving_ends_and_no_race_begins_twice(seed: int, room: float
         elif status.step and steps.random() < 0.8:
             world.act(status.step.name, todo)
         world.move()
-        if status.phase in TERMINAL:
+        if status.phase in OVER:
             break
-    assert status.phase in TERMINAL, status.progress
+    assert status.phase in OVER, status.progress
     assert len(world.began) == len(set(world.began)), "no race began twice"
     assert all(mine["es"] is None and mine["job"] is None for mine in world.children.values())
     assert tries <= 3
@@ -292,3 +293,129 @@ def test_the_machines_that_the_spec_allows_are_told(look: Any, field: str) -> No
         status = plan(of).status
         assert status.reason == "Unschedulable"
         assert (f"Insufficient memory.; {asked}.{ALONE}" in status.message) is told
+
+
+WHOLE = NodeProcessors(cpu="1", whole=True)
+NO_CPU = without_machine("es-0", lacks="cpu")
+NO_CPU_BUILDING = replace(BUILDING, pods=[NO_CPU])
+NO_CPU_LOADING = replace(LOADING, pods=[pod("es-0"), without_machine("rally", "load-generator", lacks="cpu")])
+
+
+def crowded(look: Any, turn: Turn = HELD, seconds: float = PATIENCE, of: Any = None, **status: Any) -> Seen:
+    """Return what is seen of a Benchmark that was given whole processors, which no machine has."""
+    found: Seen = look(turn, seconds, **{"node_processors": WHOLE, **status})
+    children = NO_CPU_BUILDING if look is builds else NO_CPU_LOADING
+    subject = seen(of=of).subject if of else found.subject
+    return replace(found, children=children, subject=subject)
+
+
+def emptied(look: Seen, said: BenchmarkStatus) -> BenchmarkStatus:
+    """Return the status once everything of a step that gives way is gone."""
+    return plan(replace(look, status=said, children=Children(), confirmed=True)).status
+
+
+@pytest.mark.parametrize("look", [builds, loads])
+@pytest.mark.parametrize("turn", [HELD, WANTED])
+def test_whole_processors_that_no_machine_has_become_a_share_after_a_bounded_time(look: Any, turn: Turn) -> None:
+    early = plan(crowded(look, turn, 299)).status
+    assert early.node_processors == WHOLE and early.step and early.step.stage != "Cleaning"
+    said = plan(crowded(look, turn))
+    assert not (said.delete or said.create), "it is said first"
+    assert said.status.step and said.status.step.gives_way and "shared processors" in said.status.progress
+    assert said.status.node_processors == WHOLE, "the cluster that there is was built with these"
+    assert said.status.gave_way == bool(turn.wanted), "nobody else was given the place where nobody waited"
+    gone = emptied(crowded(look, turn), said.status)
+    given = gone.node_processors
+    assert given and (given.cpu, given.whole, given.refused) == ("100m", False, True)
+    assert "names no CPU" in given.message and given.message.count("Insufficient cpu") == 1
+    again = plan(seen(gone, spec(smokeTest=False), now=later(seconds=900))).status
+    assert again.step and (again.step.stage, again.step.lacks_processors) == ("Provisioning", "")
+    assert again.node_processors == given and again.queued_time is None
+    later_on = plan(crowded(look, HELD, of=spec(smokeTest=False), node_processors=given)).status
+    assert later_on.step and later_on.step.stage != "Cleaning", "it is decided twice at most"
+
+
+@pytest.mark.parametrize("look", [builds, loads])
+def test_a_preparation_of_a_comparison_shares_and_a_race_of_its_blocks_never_does(look: Any) -> None:
+    prepares = spec(repetitions=0, smokeTest=True)
+    for turn in (LENT, Turn(mine=True, led_by="upgrade")):
+        prepared = crowded(look, turn, of=prepares)
+        assert prepared.status.step
+        smoke = prepared.status.step.model_copy(update={"name": "smoke"})
+        prepared = replace(prepared, status=prepared.status.model_copy(update={"step": smoke}))
+        said = plan(replace(prepared, records={"smoke": None})).status
+        assert said.step and said.step.gives_way and not said.failing and said.gave_way == 0
+        of_block = plan(crowded(look, turn)).status
+        assert of_block.node_processors == WHOLE and not (of_block.step and of_block.step.gives_way)
+
+
+@pytest.mark.parametrize("look", [builds, loads])
+def test_after_a_race_with_whole_processors_all_others_have_them(look: Any) -> None:
+    raced = RaceStatus(name="race-1", id="i", valid=True)
+    todo = plan(crowded(look, of=spec(repetitions=2), races=[raced])).status
+    assert todo.node_processors == WHOLE and todo.step and not todo.step.gives_way
+
+
+def test_memory_that_no_machine_has_takes_no_whole_processors_away() -> None:
+    for given in (WHOLE, NodeProcessors(cpu="500m"), None):
+        todo = plan(builds(HELD, node_processors=given)).status
+        assert todo.node_processors == given and todo.step and not todo.step.gives_way
+    lined_up = plan(builds(WANTED, node_processors=WHOLE)).status
+    assert emptied(builds(WANTED), lined_up).node_processors == WHOLE
+
+
+def test_a_load_generator_that_found_its_machine_after_all_keeps_the_cluster_as_it_was_built() -> None:
+    before = crowded(loads)
+    said = plan(before).status
+    running = replace(NO_CPU_LOADING, pods=[pod("es-0"), pod("rally", "load-generator")])
+    back = plan(replace(before, status=said, children=running)).status
+    assert back.step and (back.step.stage, back.step.lacks_processors) == ("Running", "")
+    assert back.node_processors == WHOLE
+
+
+class Small(Crowded):
+    """One machine that has room for shares only, and for whole processors by and by or never."""
+
+    def move(self) -> None:
+        super().move()
+        for mine in self.children.values():
+            for each in mine["pods"]:
+                for told in each["status"].get("conditions", ()):
+                    told |= {"message": told.get("message", "").replace("memory", "cpu")}
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("room", [0.0, 0.02, 0.3])
+def test_in_every_interleaving_all_races_are_given_the_same(seed: int, room: float) -> None:
+    world, status = Small(seed, room), BenchmarkStatus()
+    built: list[tuple[str, NodeProcessors | None]] = []
+    decisions, steps = list[NodeProcessors](), random.Random(seed)
+    for _ in range(3000):
+        world.now += timedelta(seconds=steps.choice((0, 1, 60)))
+        records = {
+            name: good_record(name) if name in world.recorded else None for name in ("smoke", "race-1", "race-2")
+        }
+        look = seen(status, spec(repetitions=2), children=world.view(status), now=world.now, records=records,
+                    turn=wait_or_go(world, status))  # fmt: skip
+        todo = plan(look)
+        if todo.look == ("children",):
+            todo = plan(replace(look, children=world.view(status), confirmed=True))
+        if todo.status != status:
+            if steps.random() < 0.8:  # else the write was refused, or the operator was killed before it
+                status = todo.status
+                given = status.node_processors
+                decisions += [given] if given and given not in decisions else []
+        elif status.step and steps.random() < 0.8:
+            built += [(status.step.name, status.node_processors)] if "elasticsearch" in todo.create else []
+            world.act(status.step.name, todo)
+        world.move()
+        if status.phase in OVER:
+            break
+    assert status.phase in OVER, status.progress
+    assert len(world.began) == len(set(world.began)), "no race began twice"
+    assert [each.whole for each in decisions] in ([True], [True, False])
+    last = dict(built)  # of a step that began again what its last cluster was built with
+    raced = [last[name] for name in world.began if name.startswith("race-")]
+    assert all(each == raced[0] for each in raced)
+    if room == 0:
+        assert status.phase == "Failed" and decisions[-1].refused

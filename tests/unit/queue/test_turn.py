@@ -1,7 +1,9 @@
 """The queue: first come, first served, never more than the places there are."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -150,3 +152,13 @@ def test_no_limit_is_passed_and_no_place_is_left_empty(
     for left in (b for b in waiting if b.uid not in chosen and not b.hosts and len(holding) < places):
         assert share and sum(b.name[0] == left.name[0] for b in holding) >= share
         assert turn(left.uid, everyone, places, left.hosts, share).share == share
+
+
+@pytest.mark.parametrize(
+    ("wanted", "seconds"),
+    [("", 30), ("2026-01-01T00:00:10Z", 30), ("2026-01-01T00:00:30Z", 31), ("2026-01-01T00:01:00Z", 61)],
+)
+def test_who_gives_a_place_up_lines_up_behind_all_whose_clocks_go_before(wanted: str, seconds: int) -> None:
+    began = datetime(2026, 1, 1, tzinfo=UTC)
+    found = Turn(mine=True, wanted=wanted).end_of_line(began + timedelta(seconds=30))
+    assert found == began + timedelta(seconds=seconds)

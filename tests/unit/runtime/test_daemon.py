@@ -13,7 +13,7 @@ import pytest
 from fairlap.kube.api_error import ApiError
 from fairlap.plan import unforeseen
 from fairlap.plan.seen import Plan, Seen
-from fairlap.queue.summary import summarize
+from fairlap.queue.summary import summarize, summarize_comparison
 from fairlap.runtime import daemon, skew
 from fairlap.runtime.daemon import Daemon
 from fairlap.runtime.last_word import INTERNAL_ERRORS
@@ -689,3 +689,31 @@ def test_of_what_was_written_no_spec_is_held() -> None:
 
     asyncio.run(work())
     assert written[-1].keys() == {"metadata", "status"} and "managedFields" not in written[-1]["metadata"]
+
+
+@pytest.mark.parametrize("target", ["cmp-0a", "somebodys"])
+def test_a_race_on_a_kept_cluster_knows_the_machines_of_that_one(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its builder's status alone tells them: the pods are none of its own."""
+    looks: list[Seen] = []
+    led = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Comparison", "uid": "c", "controller": True}
+    comparison = {"name": "cmp", "namespace": "n", "uid": "c", "creationTimestamp": SINCE}
+
+    def note(seen: Seen) -> Plan:
+        looks.append(seen)
+        return Plan(seen.status)
+
+    def prepare(server: Server) -> None:
+        server.operator.places.observe(summarize_comparison({"metadata": comparison, "status": {"phase": "Racing"}}))
+        hosts = [f"https://{target}-race-1-es-http.n.svc:9200"]
+        ran = {"phase": "Succeeded", "races": [{"name": "race-1", "id": "a", "valid": True, "elasticsearchOn": ["m1"]}]}
+        server.add("cmp-0a", ran)
+        server.add("cmp-1a", {})
+        server.bodies["cmp-1a"]["spec"] = {"target": {"hosts": hosts}, "race": SPEC["race"]}
+        for body in server.bodies.values():
+            body["metadata"]["ownerReferences"] = [led]
+            server.show(body)
+            server.operator.races.observe(body)
+
+    monkeypatch.setattr(daemon, "plan", note)
+    play(prepare, 0.1)
+    assert {seen.kept_on for seen in looks} == {("m1",) if target == "cmp-0a" else ()}

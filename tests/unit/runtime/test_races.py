@@ -19,6 +19,12 @@ def test_one_that_gave_its_place_up_says_so() -> None:
     assert seen_race(bench("a", phase="Failed", gaveWay=1)).gave_way and not seen_race(bench("a")).gave_way
 
 
+def test_one_that_found_no_whole_processors_says_so() -> None:
+    assert seen_race(bench("a", nodeProcessors={"cpu": "100m", "refused": True})).processors_refused
+    for other in ({"cpu": "500m"}, {"cpu": "1", "whole": True}, "odd", None):
+        assert not seen_race(bench("a", nodeProcessors=other)).processors_refused
+
+
 def test_races_come_and_go_with_their_events() -> None:
     races = Races()
     for each in (bench("a"), bench("b"), bench("d", "other"), bench("e", ""), bench("f", namespace="elsewhere")):

@@ -43,6 +43,7 @@ from fairlap.plan.comparison.verdict_reached import changed, fail, refuse
 from fairlap.plan.conditions import Observation, moment, stamp
 from fairlap.plan.deadline import Deadline
 from fairlap.plan.transition import one_line
+from fairlap_race.contract.race_spec import RACED_AGAIN, REQUIRE_TASKS
 from fairlap_race.contract.reasons import Reason
 
 _PATIENCE = timedelta(minutes=15)
@@ -53,6 +54,12 @@ _NOT_OF_THE_SPEC: Final[frozenset[str]] = frozenset(
         *(Reason.EVICTED, Reason.PROVISIONING_TIMEOUT, Reason.RACE_ABORTED, Reason.JOB_LOST),
         *(Reason.ELASTICSEARCH_RESTARTED, Reason.NODE_LEFT, Reason.CLUSTER_UNREACHABLE),
         *(RACE_DELETED, RACE_SUSPENDED, RACE_REFUSED, NAME_TAKEN),
+    }
+)
+_OF_THE_SPEC: Final[frozenset[str]] = frozenset(
+    {
+        *(Reason.INVALID_SPEC, Reason.UNKNOWN_TRACK, Reason.UNKNOWN_CHALLENGE, Reason.UNKNOWN_TASK, Reason.NO_TASKS),
+        *(Reason.UNKNOWN_PARAMETER, Reason.PARAMETER_MISSING, Reason.TRACK_INVALID, Reason.TEMPLATE_ERROR),
     }
 )
 _LONGEST_DISTURBANCE = 400
@@ -87,10 +94,8 @@ def close_block(
 
 def give_place_up(seen: ComparisonSeen, status: ComparisonStatus) -> ComparisonStatus:
     """Return the status of one that lines up again, behind all who wait."""
-    behind = seen.now
-    if seen.turn.wanted:  # other clocks than ours may have stamped theirs
-        behind = max(behind, moment(seen.turn.wanted) + timedelta(seconds=1))
-    return changed(status, block=None, admitted_time=None, queued_time=stamp(behind), phase="Queued")
+    queued = stamp(seen.turn.end_of_line(seen.now))
+    return changed(status, block=None, admitted_time=None, queued_time=queued, phase="Queued")
 
 
 def _prepared(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPlan:
@@ -116,24 +121,36 @@ def _prepared(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPlan:
     # Where blocks count, spec and track were prepared before.
     if in_turn or over.reason in _NOT_OF_THE_SPEC or counting(status.blocks):
         return _race_again(seen, status, over)
-    if race.reason == ComparisonReason.UNKNOWN_TASK:
-        # It was asked of the Benchmark by a field that the Comparison itself wrote.
-        told = race.message.removeprefix("requireTasks: ")
-        text = f"{_naming_tasks(spec)}: variant {race.variant}: {told}"
+    return _refuse_race(seen, status, race, ComparisonReason.PREPARATION_FAILED)
+
+
+def _refuse_race(
+    seen: ComparisonSeen, status: ComparisonStatus, race: RaceOfBlock, reason: ComparisonReason
+) -> ComparisonPlan:
+    """Return the plan that ends since a race can never be; `reason`: where its own says nothing of the Comparison."""
+    name, _, told = race.message.partition(": ")
+    # These two were asked of the Benchmark by fields that the Comparison itself wrote.
+    if name == RACED_AGAIN:
+        text = f"design.tasks: variant {race.variant}: {told}"
+        return refuse(seen, status, ComparisonReason.INVALID_SPEC, text)
+    unknown = race.reason == Reason.UNKNOWN_TASK
+    if unknown and name == REQUIRE_TASKS:
+        text = f"{_naming_tasks(seen.subject.spec)}: variant {race.variant}: {told}"
         return refuse(seen, status, ComparisonReason.UNKNOWN_TASK, text)
     text = f"variant {race.variant}: {race.reason}: {race.message}"
-    return refuse(seen, status, ComparisonReason.PREPARATION_FAILED, text)
+    return refuse(seen, status, ComparisonReason.UNKNOWN_TASK if unknown else reason, text)
 
 
 def _naming_tasks(spec: ComparisonSpec) -> str:
-    """Return the field that names the tasks which must be there."""
+    """Return the fields that name the tasks which must be there."""
     if spec.design.tasks:
-        return "design.tasks"
+        steps = any(gate.task and gate.task not in spec.design.tasks for gate in spec.gates)
+        return f"design.tasks{', gates[].task' if steps else ''}"
     return "gates[].task" if any(gate.task for gate in spec.gates) else "template.race.requireTasks"
 
 
 def _what_was_prepared(spec: ComparisonSpec, variants: int) -> str:
-    if spec.design.state == "Kept":
+    if spec.design.keeps_clusters:
         return f"the clusters of all {variants} variants were built, filled and raced on once, and are kept"
     return (
         f"the tracks of all {variants} variants were checked{' and smoke-tested' if spec.template.smoke_test else ''}"
@@ -154,6 +171,9 @@ def _closed(seen: ComparisonSeen, over: Block, variants: Sequence[ResolvedVarian
     lost = [now for now, then in zip(kept, before.blocks, strict=True) if now.valid != then.valid]
     # What is told is what may end it all; a disturbance cannot.
     void = sorted((each for each in (over, *lost) if not each.valid), key=is_set_aside)
+    if impossible := _impossible(spec, before.blocks, over):
+        status = changed(before, blocks=[*before.blocks, over])
+        return _refuse_race(seen, status, impossible, ComparisonReason.INVALID_VARIANT)
     if void:
         return _race_again(seen, status, void[0])
     if over.number == 1:
@@ -164,6 +184,16 @@ def _closed(seen: ComparisonSeen, over: Block, variants: Sequence[ResolvedVarian
         return found
     progress = one_line(outlook(spec, found.status))
     return replace(found, status=changed(give_place_up(seen, found.status), progress=progress))
+
+
+def _impossible(spec: ComparisonSpec, before: Sequence[Block], over: Block) -> RaceOfBlock | None:
+    """Return the race of a block that would end alike each time, for what is written; None where any has counted.
+
+    On fresh clusters the same race was checked in the preparation; on a kept one another race was: of all tasks.
+    """
+    if not spec.design.keeps_clusters or counting(before) or over.reason not in _OF_THE_SPEC:
+        return None
+    return next((race for race in over.races if race.valid is False and race.reason == over.reason), None)
 
 
 def _without_doubtful(spec: ComparisonSpec, blocks: Sequence[Block], over: Block) -> list[Block]:

@@ -22,6 +22,7 @@ from fairlap.plan.comparison.block_words import (
     block_title,
     no_room,
     race_title,
+    refused_processors,
 )
 from fairlap.plan.comparison.children import (
     TWIN_LETTER,
@@ -109,7 +110,7 @@ def _starting(seen: ComparisonSeen, block: CurrentBlock, variants: Sequence[Reso
     if seen.hindrance and left <= 0:  # others wait for the place
         return _void(seen, block, RACE_REFUSED, no_room(seen.hindrance))
     prepared = benchmark_of(seen.status, race, range(PREPARATION, PREPARATION + 1))
-    kept = seen.subject.spec.design.state == "Kept"
+    kept = seen.subject.spec.design.keeps_clusters
     create = race_to_create(
         seen.subject,
         variants,
@@ -118,6 +119,7 @@ def _starting(seen: ComparisonSeen, block: CurrentBlock, variants: Sequence[Reso
         checked_by=benchmark_of(seen.status, race, range(1, block.number)) if kept else prepared,
         kept_by=prepared if kept else "",
         doubted=any(it.lacking_memory for it in seen.status.variants if it.name == race.variant),
+        shares=bool(refused_processors([*seen.status.blocks, block])),
         avoid=_machines_before(seen, block),
     )
     full = no_room(seen.hindrance) if seen.hindrance else ""
@@ -188,7 +190,8 @@ def _ended_in_turn(race: RaceOfBlock, state: RaceState, blamed: str) -> RaceOfBl
 
 
 def _raced(seen: ComparisonSeen, block: CurrentBlock, there: SeenRace) -> ComparisonPlan:
-    ended = _with(block.races[-1], valid=True, seconds=_seconds(there))
+    refused = there.processors_refused
+    ended = _with(block.races[-1], valid=True, seconds=_seconds(there), processors_refused=refused)
     if silent := _not_measured(seen, block, there):
         return refuse(seen, _paid(seen.status, block, ended), ComparisonReason.UNKNOWN_TASK, silent)
     if unlike := _unlike_in_turn(seen, block):
@@ -220,7 +223,7 @@ def _not_measured(seen: ComparisonSeen, block: CurrentBlock, there: SeenRace) ->
 def _unlike_in_turn(seen: ComparisonSeen, block: CurrentBlock) -> str:
     """Return which of the variants prepared so far cannot be raced in turn with the baseline, as a sentence, or ""."""
     spec = seen.subject.spec
-    if spec.design.kind != "Duet" or block.number != PREPARATION:
+    if not spec.design.in_turn or block.number != PREPARATION:
         return ""
     known = {race.variant: seen.races[race.benchmark].tasks for race in block.races if race.benchmark in seen.races}
     baseline = known.pop(spec.baseline, ())  # not always the first: what may find no machine is prepared before
@@ -283,10 +286,15 @@ def benchmark_of(status: ComparisonStatus, race: RaceOfBlock, numbers: range) ->
     return next((each.benchmark for each in races if each.variant == variant), "")
 
 
-def _machines_before(seen: ComparisonSeen, block: CurrentBlock) -> tuple[Sequence[str], str]:
-    """Return the machines of Elasticsearch and of the load generator in the block before, where they are known."""
-    before = [each for each in seen.status.blocks if each.number != PREPARATION and each.races]
-    if block.number == PREPARATION or not before:
-        return (), ""
-    first = seen.races.get(before[-1].races[0].benchmark)
-    return (first.elasticsearch_on, first.load_generator_on) if first else ((), "")
+def _machines_before(seen: ComparisonSeen, block: CurrentBlock) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the machines of Elasticsearch and of the load generator in the blocks before, those of the last one first.
+
+    Each once. What is known of them is what the Benchmarks that are still there say.
+    """
+    if block.number == PREPARATION:
+        return (), ()
+    before = [each for each in reversed(seen.status.blocks) if each.number != PREPARATION and each.races]
+    firsts = [first for each in before if (first := seen.races.get(each.races[0].benchmark))]
+    elasticsearch_on = dict.fromkeys(name for first in firsts for name in first.elasticsearch_on)
+    load_generator_on = dict.fromkeys(first.load_generator_on for first in firsts if first.load_generator_on)
+    return [*elasticsearch_on], [*load_generator_on]

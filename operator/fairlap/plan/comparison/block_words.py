@@ -154,7 +154,22 @@ def with_blocks(spec: ComparisonSpec, status: ComparisonStatus, blocks: Sequence
 def block_findings(status: ComparisonStatus) -> list[str]:
     """Return what a reader must know of the blocks themselves, whatever their numbers say."""
     names = [variant.name for variant in status.variants]
-    return [*uneven_losses(status.blocks, names), *disturbed_words(status.blocks)]
+    return [*uneven_losses(status.blocks, names), *disturbed_words(status.blocks), *shared_words(status.blocks)]
+
+
+def refused_processors(blocks: Iterable[Block]) -> list[RaceOfBlock]:
+    """Return the races for whose nodes no machine had whole processors to spare."""
+    return [race for block in blocks for race in block.races if race.processors_refused]
+
+
+def shared_words(blocks: Iterable[Block]) -> list[str]:
+    """Return the finding that all nodes share processors since one preparation found no whole ones; none without."""
+    if not (found := refused_processors(blocks)):
+        return []
+    return [
+        f"no machine had a whole processor to spare for each node of variant {found[0].variant} in the preparation: "
+        "the nodes of all variants whose elasticsearch.resources names no CPU share them; free processors, or name one"
+    ]
 
 
 def describe_losses(lost: dict[str, tuple[int, int, Counter[str]]]) -> str:

@@ -10,7 +10,7 @@ from fairlap.api.base import Json
 from fairlap.api.block_record import TWIN
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import PREPARATION, CurrentBlock, VariantStatus
-from fairlap.api.spec import BenchmarkSpec
+from fairlap.api.spec import MAX_MACHINES, BenchmarkSpec
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.comparison_seen import ComparisonSubject, RaceToCreate
 from fairlap.plan.comparison.kept_clusters import built_once, on_kept_cluster, sharing_processors
@@ -72,19 +72,22 @@ def race_to_create(
     checked_by: str,
     kept_by: str = "",
     doubted: bool = False,
-    avoid: tuple[Sequence[str], str] = ((), ""),
+    shares: bool = False,
+    avoid: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> RaceToCreate:
     """Return the Benchmark of a block's current race.
 
     `checked_by`: the one that has checked its track, "" for none. `kept_by`: with clusters that are kept, the one that
     has built its variant's. `doubted`: no machine is known that has memory for it, so that its preparation races in
-    test mode whatever the template says. `avoid`: machines of Elasticsearch and of the load generator in
-    the block before, which a block's first race keeps off where there are others.
+    test mode whatever the template says. `shares`: one that was prepared found no machine with whole processors for its
+    nodes, so that those of all variants share them. `avoid`: machines of Elasticsearch and of the load generator in
+    the blocks before, the last one's first, which a block's first race keeps off where there are others.
     """
     race = block.races[-1]
     by_name = {variant.name: variant for variant in variants}
     variant = by_name[race.variant.removesuffix(TWIN)]
     spec = _spec(subject.spec, variant, block, checked_by)
+    spec = sharing_processors(spec) if shares else spec
     # The load generator's memory is asked for by the track check, and a kept cluster is filled in any case.
     if doubted and block.number == PREPARATION and subject.spec.design.state == "Fresh" and spec.get("elasticsearch"):
         spec["smokeTest"] = True
@@ -94,11 +97,13 @@ def race_to_create(
         spec = on_kept_cluster(spec, subject.spec.design.tasks, kept_by, subject.namespace)
     if races_in_turn(subject.spec, block.number):
         spec["inTurn"] = _in_turn(subject, block)
-    if len(block.races) > 1 and (block.number != PREPARATION or subject.spec.design.state == "Kept"):
+    if len(block.races) > 1 and (block.number != PREPARATION or subject.spec.design.keeps_clusters):
         first = by_name[block.races[0].variant.removesuffix(TWIN)].spec
         fits = _nodes(variant.spec) <= _nodes(first) and _may_run_alike(variant.spec, first, "elasticsearch")
         load_generator_on = block.load_generator_on if _may_run_alike(variant.spec, first, "race") else ""
-        _place(spec, "machines", block.elasticsearch_on if fits else (), load_generator_on)
+        _place(
+            spec, "machines", block.elasticsearch_on if fits else (), [load_generator_on] if load_generator_on else ()
+        )
     elif block.number != PREPARATION:
         _place(spec, "avoidMachines", *avoid)
     return RaceToCreate(race.benchmark, race.variant, block.number, spec)
@@ -106,7 +111,7 @@ def race_to_create(
 
 def races_in_turn(spec: ComparisonSpec, number: int) -> bool:
     """Return whether the races of a block send their requests in turn; the preparation's are one after the other."""
-    return spec.design.kind == "Duet" and number != PREPARATION
+    return spec.design.in_turn and number != PREPARATION
 
 
 def _must_be_checked(spec: ComparisonSpec, variant: ResolvedVariant, variants: Sequence[ResolvedVariant]) -> bool:
@@ -115,7 +120,7 @@ def _must_be_checked(spec: ComparisonSpec, variant: ResolvedVariant, variants: S
     Only a check tells which tasks there are.
     """
     alike = all(other.spec["race"] == variant.spec["race"] for other in variants)
-    if spec.design.kind != "Duet" or spec.design.state != "Fresh" or alike:
+    if not spec.design.in_turn or spec.design.keeps_clusters or alike:
         return False
     prepared = _spec(spec, variant, CurrentBlock(number=PREPARATION, since=""), "")
     return not needs_check(BenchmarkSpec.model_validate(prepared))
@@ -143,22 +148,24 @@ def _spec(
     tasks = sorted({*(gate.task for gate in of.gates if gate.task), *of.design.tasks})
     if tasks:
         spec["race"]["requireTasks"] = sorted({*spec["race"].get("requireTasks", ()), *tasks})
+    if of.design.keeps_clusters:
+        spec["racedAgain"] = sorted({*of.design.tasks})
     if block.number == PREPARATION:
-        return built_once(spec) if of.design.state == "Kept" else {**spec, "repetitions": 0}
+        return built_once(spec) if of.design.keeps_clusters else {**spec, "repetitions": 0}
     if races_in_turn(of, block.number):  # whole ones would be one's alone while another has its turn
         spec = sharing_processors(spec)
     spec |= {"repetitions": 1, "smokeTest": False}
     return {**spec, "checkedBy": checked_by} if checked_by else spec
 
 
-def _place(spec: Json, field: str, elasticsearch_on: Sequence[str], load_generator_on: str) -> None:
+def _place(spec: Json, field: str, elasticsearch_on: Sequence[str], load_generator_on: Sequence[str]) -> None:
     """Write machines into both schedulings of a spec, where there are any.
 
     Machines to keep off are added to those that a user wrote; machines to be on are some of them already.
     """
     places: tuple[tuple[Any, list[str]], ...] = (
         (spec.get("elasticsearch"), list(elasticsearch_on)),
-        (spec["race"], [load_generator_on] if load_generator_on else []),
+        (spec["race"], list(load_generator_on)),
     )
     for part, machines in places:
         if part is not None and machines:
@@ -167,7 +174,7 @@ def _place(spec: Json, field: str, elasticsearch_on: Sequence[str], load_generat
 
 
 def _both(scheduling: Json, machines: list[str]) -> list[str]:
-    return [*dict.fromkeys([*scheduling.get("avoidMachines", ()), *machines])]
+    return [*dict.fromkeys([*scheduling.get("avoidMachines", ()), *machines])][:MAX_MACHINES]
 
 
 def _may_run_alike(one: Json, other: Json, part: str) -> bool:

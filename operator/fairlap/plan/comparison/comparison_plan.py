@@ -9,8 +9,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.api.comparison_status import COMPARISON_TERMINAL, PREPARATION, ComparisonStatus
+from fairlap.api.comparison_status import PREPARATION, ComparisonStatus
 from fairlap.api.condition_types import ComparisonReason
+from fairlap.api.phases import OVER
 from fairlap.api.quantity import parse_duration
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.comparison.expectation import calibrated_every
@@ -47,7 +48,7 @@ def plan_comparison(seen: ComparisonSeen, judges: Judges) -> ComparisonPlan:
 
     `learn` comes with the status that ends it: the noise is kept before that is written, and may be kept twice.
     """
-    if seen.status.phase in COMPARISON_TERMINAL:
+    if seen.status.phase in OVER:
         return ComparisonPlan(seen.status)
     decided = _decide(seen, judges)
     if decided.look:
@@ -134,9 +135,9 @@ def _lacking_side_by_side(
     spec: ComparisonSpec, specs: Sequence[BenchmarkSpec], machines: Sequence[MachineCapacity] | None
 ) -> str:
     """Return what the clusters of all variants, baseline first, lack of memory where they are there at once."""
-    if spec.design.state == "Kept":
+    if spec.design.keeps_clusters:
         return lacking_together(specs, machines)
-    if spec.design.kind == "Duet":
+    if spec.design.in_turn:
         twin = specs[:1] if spec.calibrate else []
         return lacking_together([*specs, *twin], machines, "design.kind: Duet", "design.kind: Races")
     return ""

@@ -64,6 +64,8 @@ class SeenRace:
     """what it runs, once its track's check is over"""
     gave_way: bool = False
     """no machine had room for it, and it has given the place up to others"""
+    processors_refused: bool = False
+    """no machine had a whole processor to spare for each of its nodes: they share"""
 
 
 @dataclass(frozen=True)

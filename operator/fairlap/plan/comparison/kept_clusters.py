@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairlap.api.base import Json
-from fairlap.api.comparison_status import COMPARISON_TERMINAL, PREPARATION
-from fairlap.api.spec import LONGEST_KEEP, Resources
+from fairlap.api.comparison_status import PREPARATION
+from fairlap.api.phases import is_over
+from fairlap.api.spec import LONGEST_KEEP, Resources, Target
 from fairlap.plan.steps import object_name
 
 _ITS_RACE = "race-1"
@@ -41,13 +42,48 @@ def on_kept_cluster(spec: Json, tasks: Sequence[str], kept_by: str, namespace: s
     """Return the spec of a race of `tasks` alone on the cluster that the Benchmark `kept_by` has left."""
     cluster = object_name(kept_by, _ITS_RACE)
     target = {
-        "hosts": [f"https://{cluster}-es-http.{namespace}.svc:{_PORT}"],
+        "hosts": _hosts(kept_by, namespace),
         "elasticUserSecret": {"name": f"{cluster}-es-elastic-user"},
         "caSecret": {"name": f"{cluster}-es-http-certs-public"},
     }
     left_out = ("elasticsearch", "keepClusterFor")
-    race = {**spec["race"], "includeTasks": [*tasks], "excludeTasks": []}
-    return {**{key: value for key, value in spec.items() if key not in left_out}, "target": target, "race": race}
+    kept = {key: value for key, value in spec.items() if key not in left_out}
+    return {**kept, "target": target, "race": _race_of(spec["race"], tasks)}
+
+
+def _race_of(race: Json, tasks: Sequence[str]) -> Json:
+    """Return the race of `tasks` alone, without what `race` says of other tasks, and of the documents in the end.
+
+    The filling was held to all of that: here it would name what is not raced, and void the race.
+    """
+    steps = next((it for name in ("sweep", "capacity") if (it := race.get(name)) and it["task"] in tasks), None)
+
+    def is_raced(name: str) -> bool:
+        return name in tasks or (steps is not None and name.startswith(f"{steps['task']}@"))
+
+    shares = (race.get("allow") or {}).get("errorRate", {})
+    allowed = {task: share for task, share in shares.items() if is_raced(task)}
+    of_others = ("expect", "allow", *(() if steps else ("sweep", "capacity")))
+    return {
+        **{key: value for key, value in race.items() if key not in of_others},
+        **({"allow": {"errorRate": allowed}} if allowed else {}),
+        "includeTasks": [*tasks],
+        "excludeTasks": [],
+        "requireTasks": [name for name in race.get("requireTasks", ()) if is_raced(name)],
+    }
+
+
+def machines_of_kept(target: Target | None, namespace: str, built_on: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return the machines of the kept cluster that a target is; none where none of these Benchmarks has built it.
+
+    `built_on`: by the name of each Benchmark of the same Comparison the machines that its Elasticsearch ran on.
+    """
+    hosts = list(target.hosts) if target else []
+    return next((tuple(machines) for name, machines in built_on.items() if _hosts(name, namespace) == hosts), ())
+
+
+def _hosts(kept_by: str, namespace: str) -> list[str]:
+    return [f"https://{object_name(kept_by, _ITS_RACE)}-es-http.{namespace}.svc:{_PORT}"]
 
 
 def facts_on_kept_cluster(built: Mapping[str, str], raced: Mapping[str, str]) -> dict[str, str]:
@@ -74,8 +110,8 @@ def changed_meanwhile(built: Sequence[str | None], raced: Sequence[str | None]) 
 
 def still_needs_cluster(comparison: Mapping[str, Any], benchmark: str) -> bool:
     """Return whether a Comparison, as the API has it, still races on the cluster that one of its Benchmarks keeps."""
-    status = comparison.get("status") or {}
-    if status.get("phase") in COMPARISON_TERMINAL:
+    if is_over(comparison):
         return False
+    status = comparison.get("status") or {}
     void = (each for each in status.get("blocks") or () if each["number"] == PREPARATION and not each.get("valid"))
     return all(race.get("benchmark") != benchmark for each in void for race in each.get("races") or ())

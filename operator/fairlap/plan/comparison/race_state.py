@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from fairlap.api.comparison_status import CurrentBlock, RaceOfBlock
+from fairlap.api.phases import OVER
 from fairlap.plan.comparison.block_close import seconds_until_given_up
 from fairlap.plan.comparison.block_words import RACE_DELETED, RACE_SUSPENDED
 from fairlap.plan.comparison.comparison_seen import ComparisonSeen, SeenRace
@@ -33,7 +34,7 @@ def race_state(seen: ComparisonSeen, block: CurrentBlock, race: RaceOfBlock) -> 
     if race.valid is not None:
         return RaceState(valid=race.valid, reason=race.reason, message=race.message)
     there = seen.races.get(race.benchmark)
-    if there is not None and there.deleted and there.phase not in ("Succeeded", "Failed"):
+    if there is not None and there.deleted and there.phase not in OVER:
         going = Deadline(moment(there.deleted), timedelta(seconds=seen.settings.cleanup_seconds))
         if not going.passed(seen.now):
             words = "waiting for its Benchmark, which was deleted, to go away"

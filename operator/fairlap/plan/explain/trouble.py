@@ -10,8 +10,10 @@ from fairlap.api.names import ROLE_LABEL, ROLE_LOAD_GENERATOR
 from fairlap.plan.conditions import moment
 from fairlap.plan.seen import LogOf, Seen
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.some_of import some_of
 from fairlap_race.contract.untrusted import parse_time
 
+LACKS_CPU = "Insufficient cpu"  # the scheduler's words for machines whose processors are all asked for
 _PULLING = {"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable"}
 _HOPELESS_PULL = {"InvalidImageName", "ErrImageNeverPull"}
 _JAVA_HEAP_EXHAUSTED = 3  # the JVM's own code under -XX:+ExitOnOutOfMemoryError, which Elasticsearch sets
@@ -42,6 +44,11 @@ def elasticsearch_pods(pods: Iterable[Json]) -> list[Json]:
     """Return the Elasticsearch pods, by name."""
     others = (p for p in pods if p["metadata"].get("labels", {}).get(ROLE_LABEL) != ROLE_LOAD_GENERATOR)
     return sorted(others, key=lambda p: str(p["metadata"]["name"]))
+
+
+def machines_of(pods: Iterable[Json]) -> list[str]:
+    """Return the names of the machines that the pods are on, each once."""
+    return sorted({str(pod["spec"]["nodeName"]) for pod in pods if pod.get("spec", {}).get("nodeName")})
 
 
 def is_ready(pod: Json) -> bool:
@@ -91,7 +98,7 @@ def explain_unschedulable(trouble: Trouble | None, seen: Seen) -> Trouble | None
         )
     if allowed := _allowed_machines(seen):
         words.append(allowed)
-    if "Insufficient cpu" in trouble.message and seen.status.node_processors and seen.status.node_processors.whole:
+    if LACKS_CPU in trouble.message and seen.status.node_processors and seen.status.node_processors.whole:
         words.append(
             "a whole processor for each node of Elasticsearch is asked for, since none is named: write "
             "elasticsearch.resources.requests.cpu, for example 500m, to share them"
@@ -116,8 +123,7 @@ def _allowed_machines(seen: Seen) -> str:
         field, scheduling = "elasticsearch", spec.elasticsearch.scheduling
     if scheduling is None or not scheduling.machines:
         return ""
-    first, more = ", ".join(scheduling.machines[:5]), len(scheduling.machines) - 5
-    return f"{field}.scheduling.machines allows {first}{f' and {more} more' if more > 0 else ''} alone"
+    return f"{field}.scheduling.machines allows {some_of(scheduling.machines, 5)} alone"
 
 
 def _of_pod(pod: Json) -> Iterator[Trouble]:

@@ -14,6 +14,7 @@ from fairlap_race.contract.failed_bulks import accepted_loss
 from fairlap_race.contract.ingest_record import ProcessorCount
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import IndexRecord, Pipeline, Record
+from fairlap_race.contract.some_of import some_clauses, some_of
 
 _SHOWN = 5
 _MOST_PATTERNS, _LONGEST_PATTERN = 10, 100
@@ -184,9 +185,7 @@ def _partly(known: _Known) -> Iterator[RaceRemark]:
 
 
 def _in_words(processors: Iterable[ProcessorCount]) -> str:
-    listed = [*processors]
-    more = f"; and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
-    return "; ".join(_processor(it) for it in listed[:_SHOWN]) + more
+    return some_clauses(map(_processor, processors), _SHOWN)
 
 
 def _processor(it: ProcessorCount) -> str:
@@ -201,5 +200,4 @@ def _indexed(indices: Iterable[IndexRecord]) -> int:
 
 
 def _names(indices: list[IndexRecord]) -> str:
-    more = f" and {len(indices) - _SHOWN} more" if len(indices) > _SHOWN else ""
-    return ", ".join(index.name for index in indices[:_SHOWN]) + more
+    return some_of((index.name for index in indices), _SHOWN)

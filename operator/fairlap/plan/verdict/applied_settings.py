@@ -1,7 +1,7 @@
 """Index settings: what was asked for, whether the live indices have it, and what the nodes must be given instead."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fairlap.api.spec import BenchmarkSpec, IndexSettings
@@ -20,7 +20,9 @@ from fairlap_race.contract.index_settings import (
 )
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import IndexRecord, Record
+from fairlap_race.contract.some_of import some_of
 
+_SHOWN = 5
 _OWN_FIELDS = {
     "number_of_shards": "shards",
     "number_of_replicas": "replicas",
@@ -109,7 +111,7 @@ def not_everywhere(record: Record, spec: BenchmarkSpec) -> Iterator[RaceRemark]:
     if not wanted or record.indices is None or record.outcome.reason:
         return
     if gone := indices_beside.deleted(record):
-        text = f"index {_some(gone)} was deleted before it could be asked for {_some(wanted)}"
+        text = f"index {some_of(gone, _SHOWN)} was deleted before it could be asked for {some_of(wanted, _SHOWN)}"
         yield RaceRemark(Reason.SETTINGS_PARTLY_VERIFIED, text)
     applied = _Applied(record, wanted)
     for name, value in wanted.items():
@@ -155,11 +157,6 @@ def _difference(index: IndexRecord, name: str, value: Any) -> str:
     found = _found(index, name)
     has = "none" if found is None else _text(found)
     return f"index {index.name}: {name} was to be {_text(value)}, Elasticsearch has {has}"
-
-
-def _some(names: Iterable[str]) -> str:
-    listed = list(names)
-    return ", ".join(listed[:5]) + (f" and {len(listed) - 5} more" if len(listed) > 5 else "")
 
 
 def _how(record: Record, name: str, value: Any) -> str:

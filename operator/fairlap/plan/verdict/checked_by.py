@@ -53,7 +53,9 @@ def _checks_the_same(ours: BenchmarkSpec, theirs: BenchmarkSpec) -> bool:
     enough = set(ours.race.require_tasks) <= set(theirs.race.require_tasks)
     # What stays on a target is part of what the check says that the track will do there.
     same_stay = ours.target is None or ours.keep_cluster == theirs.keep_cluster
-    return same_race and same_index and enough and ours.target == theirs.target and same_stay
+    # What may run on a kept cluster is refused on any other.
+    same_place = ours.target == theirs.target and ours.raced_again == theirs.raced_again
+    return same_race and same_index and enough and same_place and same_stay
 
 
 def _is_same_cluster(ours: BenchmarkStatus, theirs: BenchmarkStatus) -> bool:

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from fairlap.api.condition_types import ConditionReason, ConditionType
-from fairlap.api.names import PAGE_CACHE_ANNOTATION, PAGE_CACHE_DROPPED
+from fairlap.api.names import PAGE_CACHE_ANNOTATION, PAGE_CACHE_DROPPED, is_race
 from fairlap.api.node_resources import node_resources
 from fairlap.api.status import MOST_TASKS, Environment, PlannedTask, RaceStatus, Step
 from fairlap.plan.conditions import Observation, stamp
-from fairlap.plan.explain.trouble import elasticsearch_pods, find_mishaps, load_generators
+from fairlap.plan.explain.trouble import elasticsearch_pods, find_mishaps, load_generators, machines_of
 from fairlap.plan.keep import until
 from fairlap.plan.seen import Seen
-from fairlap.plan.steps import CHECK, PROBE, is_preparation, is_race, object_name, race_id
+from fairlap.plan.steps import CHECK, PROBE, is_preparation, object_name, race_id
 from fairlap.plan.verdict import applied_settings, existing_cluster
 from fairlap.plan.verdict.checks import CONSEQUENCES, first_violation, remarks
 from fairlap.plan.verdict.http_checks import first_violation_over_http
@@ -20,7 +20,7 @@ from fairlap.plan.verdict.violation import Violation
 from fairlap.results import cores, disturbance, drift, throttled_nodes, unsteady_settings
 from fairlap.results.aggregate import aggregate, total
 from fairlap.results.aggregate import remarks as cut_remarks
-from fairlap.results.environment import environment, machines
+from fairlap.results.environment import environment
 from fairlap.results.machine_facts import machine_evidence
 from fairlap.results.machine_use import machine_uses
 from fairlap.results.machine_use import remarks as machine_remarks
@@ -68,8 +68,8 @@ def judge_without_record(seen: Seen, step: Step, reason: Reason, message: str) -
         valid=False,
         reason=str(reason),
         message=message[:4096],
-        elasticsearch_on=machines(elasticsearch_pods(seen.children.pods)),
-        load_generator_on=", ".join(machines(load_generators(seen.children.pods))),
+        elasticsearch_on=_elasticsearch_on(seen),
+        load_generator_on=", ".join(machines_of(load_generators(seen.children.pods))),
         record=object_name(subject.name, step.name) if step.job_uid else "",
     )
     invalid = Observation(ConditionType.RACES_VALID, False, reason, f"{step.name}: {message}")
@@ -175,7 +175,7 @@ def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
     changes["races"] = [*seen.status.races, race.model_copy(update={"remarks": fit_remarks(remarked)})]
     status = seen.status.model_copy(update=changes)
     if is_race(step.name) and good:
-        status = status.model_copy(update={"noise": noise_now(seen, status, good)})
+        status = status.model_copy(update={"noise": noise_now(seen, status, valid)})
     if violation:
         message = f"{step.name}: {violation.message}"
         return Judged(mark_failing(status, violation.reason, message), _observe_violation(violation, message))
@@ -224,9 +224,8 @@ def _races(seen: Seen) -> dict[str, Record]:
 
 
 def _race(seen: Seen, step: Step, record: Record, violation: Violation | None) -> RaceStatus:
-    elasticsearch_on = machines(elasticsearch_pods(seen.children.pods))
     load_generator_on = record.environment.load_generator.node_name or ", ".join(
-        machines(load_generators(seen.children.pods))
+        machines_of(load_generators(seen.children.pods))
     )
     return RaceStatus(
         name=step.name,
@@ -238,11 +237,15 @@ def _race(seen: Seen, step: Step, record: Record, violation: Violation | None) -
         valid=violation is None,
         reason=str(violation.reason) if violation else "",
         message=violation.message[:4096] if violation else "",
-        elasticsearch_on=elasticsearch_on,
+        elasticsearch_on=_elasticsearch_on(seen),
         load_generator_on=load_generator_on[:300],
         page_cache=_page_cache(seen),
         record=object_name(seen.subject.name, step.name),
     )
+
+
+def _elasticsearch_on(seen: Seen) -> list[str]:
+    return machines_of(elasticsearch_pods(seen.children.pods)) or list(seen.kept_on)
 
 
 def _page_cache(seen: Seen) -> str:

@@ -15,6 +15,7 @@ from fairlap.settings import Settings
 from fairlap_race.contract.rally_releases import MAIN, RELEASES, release_for
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record, TargetReport, Touch
+from fairlap_race.contract.some_of import some_of
 
 Removal = Literal["always", "onSuccess", "never"]
 
@@ -102,10 +103,9 @@ def remarks(record: Record) -> list[RaceRemark]:
     if report is None:
         return found
     if report.others:
-        busiest = sorted(report.others, key=lambda o: -(o.indexed + o.searched))[:5]
-        work = ", ".join(f"{o.index} +{o.indexed} documents, +{o.searched} searches" for o in busiest)
-        more = f" and {len(report.others) - len(busiest)} more" if len(report.others) > len(busiest) else ""
-        text = f"the target worked for others during the race: {work}{more}"
+        busiest = sorted(report.others, key=lambda o: -(o.indexed + o.searched))
+        work = some_of((f"{o.index} +{o.indexed} documents, +{o.searched} searches" for o in busiest), 5)
+        text = f"the target worked for others during the race: {work}"
         found.append(RaceRemark(Reason.TARGET_SHARED, text))
     if report.left:
         found.append(RaceRemark(Reason.LEFT_ON_TARGET, f"left on the target: {_list(report.left)}"))

@@ -1,7 +1,7 @@
-"""Whether the numbers of a race over HTTP may be believed: the checks that need no Elasticsearch, and two of its own.
+"""Whether the numbers of a race over HTTP may be believed: checks of its own, and those that need no Elasticsearch.
 
-What a saturated load generator, a missed schedule and too few requests mean is the same as in a race by Rally: remarks
-(`checks.remarks`), which read nothing but the record's tasks.
+What a saturated load generator, a missed schedule and too few requests mean is the same as in a race by Rally. So
+`checks.remarks` makes the remarks of both, and is silent on what only an Elasticsearch could have told.
 """
 
 from fairlap.api.spec import BenchmarkSpec

@@ -11,6 +11,7 @@ from fairlap.results.unread_tasks import unread_tasks
 from fairlap_race.contract.race_spec import Mode
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record, Task
+from fairlap_race.contract.some_of import some_of
 from fairlap_race.contract.task_spans import seconds_of
 
 FEWEST_REQUESTS: Final = 36
@@ -135,5 +136,4 @@ def load_generator_throttled(record: Record) -> str:
 
 
 def _shown(found: Sequence[str]) -> str:
-    more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
-    return ", ".join([*found[:_SHOWN], *more])
+    return some_of(found, _SHOWN, last=", and ")

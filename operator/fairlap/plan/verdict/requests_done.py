@@ -15,6 +15,7 @@ from fairlap_race.contract.request_evidence import (
     SearchAnswer,
     StepCounters,
 )
+from fairlap_race.contract.some_of import some_clauses
 
 _MOST_NAMED = 10
 _SENT_AGAIN = "sent once more after the task"
@@ -138,9 +139,7 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
 
 
 def _joined(found: Iterable[str]) -> str:
-    texts = list(found)
-    more = f"; and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
-    return "; ".join(texts[:_MOST_NAMED]) + more
+    return some_clauses(found, _MOST_NAMED)
 
 
 def _without_hits(evidence: RequestEvidence) -> Iterator[str]:

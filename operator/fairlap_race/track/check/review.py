@@ -17,6 +17,7 @@ from typing import Any
 
 from esrally.track import loader
 
+from fairlap_race.contract.race_spec import RACED_AGAIN
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.track.check.diagnose import TEMPLATE_LISTS, body_errors, check_track_file, explain
 from fairlap_race.track.check.documents import corpus_errors, corpus_file, used_documents
@@ -37,7 +38,8 @@ from fairlap_race.track.check.tasks import (
 from fairlap_race.track.check.text import duplicate_keys, quoted, windows_line, words
 from fairlap_race.track.check.undefined import EmptyVariable, empty_variables
 from fairlap_race.track.child import answer_parent
-from fairlap_race.track.load import TRACK_FILE, Request, TrackDescription, describe, rally_config
+from fairlap_race.track.effects import changes_of_what_is_left
+from fairlap_race.track.load import TRACK_FILE, Request, TrackDescription, action_of, describe, rally_config
 
 _HEAD_BYTES = 64 * 1024
 """of a large corpus; its lines all end alike"""
@@ -61,11 +63,40 @@ def review(request: Request) -> Review:
     answer = describe(request)
     found = list(_findings(request, answer, Templates(Path(request.track_path), answer.params or request.params)))
     unique = list(dict.fromkeys(found))
-    return Review(
-        answer,
-        tuple(each for each in unique if each.reason is not None),
-        tuple(each for each in unique if each.reason is None),
+    errors = tuple(each for each in unique if each.reason is not None)
+    if request.raced_again and not errors and answer.error is None:
+        errors = tuple(_errors_again(request, answer))
+    return Review(answer, errors, tuple(each for each in unique if each.reason is None))
+
+
+def _errors_again(request: Request, answer: TrackDescription) -> Iterator[Finding]:
+    """Yield what keeps tasks from being raced alone, again and again, on the cluster that the challenge leaves."""
+    track = load(request, answer.params)
+    challenge = track.find_challenge_or_default(request.challenge or "")
+    leaves = [leaf for element in challenge.schedule for leaf in element]
+    actions = (action_of(request, track, leaf) for leaf in leaves)
+    changes = changes_of_what_is_left(actions, request.raced_again)
+    if changes:
+        listed = "; ".join(f"task {task} {what}" for task, what in changes.items())
+        cure = (
+            "Leave it out there: it is run once, when the cluster is filled; to measure it in each race write "
+            "design.state: Fresh"
+        )
+        what = f"{RACED_AGAIN}: {listed}, so that each race would find another cluster than the one before"
+        yield finding(Reason.INVALID_SPEC, what, cure)
+        return
+    names = request.raced_again
+    alone = replace(
+        request,
+        include_tasks=names,
+        exclude_tasks=(),
+        require_tasks=names,
+        allowed_tasks=(),
+        raced_again=(),
+        touches=True,
     )
+    for each in review(alone).errors:
+        yield replace(each, message=f"{RACED_AGAIN}: raced alone: {each.message}")
 
 
 def _findings(request: Request, answer: TrackDescription, templates: Templates) -> Iterator[Finding]:

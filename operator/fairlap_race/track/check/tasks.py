@@ -11,6 +11,7 @@ from typing import Any
 from esrally.track import loader
 from esrally.track import track as model
 
+from fairlap_race.contract.race_spec import REQUIRE_TASKS
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.rally import sweep_steps
 from fairlap_race.track.check.finding import FoundError
@@ -96,7 +97,7 @@ def missing_tasks(request: Request, challenge: Any) -> Iterator[FoundError]:
     swept = ((f"{sweep_steps.field_of(sweep)}.task", (sweep.task,)),) if sweep else ()
     for field, wanted in (
         *swept,
-        ("requireTasks", request.require_tasks),
+        (REQUIRE_TASKS, request.require_tasks),
         ("race.allow.errorRate", request.allowed_tasks),
     ):
         yield from _missing(request, challenge, field, wanted)

@@ -12,7 +12,8 @@ from world import START
 
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.api.comparison_status import COMPARISON_TERMINAL, Block, ComparisonStatus
+from fairlap.api.comparison_status import Block, ComparisonStatus
+from fairlap.api.phases import OVER
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, SeenRace
 from fairlap.plan.conditions import stamp
@@ -89,7 +90,7 @@ class World:
             return
         if todo.status != status:
             if status == self.status:  # the precondition of the write
-                assert self.status.phase not in COMPARISON_TERMINAL
+                assert self.status.phase not in OVER
                 self.status = todo.status
             return
         self.act(found, todo)
@@ -128,7 +129,7 @@ class World:
             self.now += timedelta(seconds=self.random.choice((0, 1, 5)))
             before = self.status
             self.once()
-            if before.phase in COMPARISON_TERMINAL:
+            if before.phase in OVER:
                 assert self.status == before
                 return self.status
             self.move()
@@ -136,7 +137,7 @@ class World:
 
 
 def check(world: World, status: ComparisonStatus) -> None:
-    assert status.phase in COMPARISON_TERMINAL and status.completion_time and status.block is None
+    assert status.phase in OVER and status.completion_time and status.block is None
     assert len(world.began) == len(set(world.began)), "no name raced twice"
     attempts = [(block.number, block.attempt) for block in status.blocks]
     assert len(attempts) == len(set(attempts))

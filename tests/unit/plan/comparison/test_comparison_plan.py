@@ -119,6 +119,16 @@ def test_the_specs_of_the_races() -> None:
     assert races[4].spec["elasticsearch"]["scheduling"]["machines"] == [f"m-{races[3].name}"]
 
 
+def test_a_block_keeps_off_the_machines_of_all_blocks_before_it_of_the_last_one_first() -> None:
+    """Off the last block's alone, two of three machines would do for a whole Comparison."""
+    races = Film(comparison(design={"stop": "fixed", "blocks": 4}, calibrate=False)).run().created[2:]
+    firsts = races[::2]
+    for number, race in enumerate(firsts[1:], 1):
+        before = [f"m-{first.name}" for first in reversed(firsts[:number])]
+        assert race.spec["elasticsearch"]["scheduling"]["avoidMachines"] == before
+        assert race.spec["race"]["scheduling"]["avoidMachines"] == ["lg"], "each once"
+
+
 @pytest.mark.parametrize("part", ["elasticsearch", "race"])
 @pytest.mark.parametrize("field", ["nodeSelector", "machines", "tolerations"])
 def test_machines_that_variants_ask_for_themselves_are_theirs(part: str, field: str) -> None:
@@ -563,6 +573,30 @@ def test_a_preparation_that_gave_its_place_up_is_made_again_in_turn_and_not_for_
             assert film.status.phase == "Queued" and film.status.queued_time
     assert (film.status.phase, film.status.reason) == ("Failed", "PreparationFailed")
     assert film.status.message == "variant large: Unschedulable: pod es-0: 0/1 nodes"
+
+
+@pytest.mark.parametrize("refused", [1, 2])
+def test_once_a_preparation_finds_no_whole_processors_all_races_of_all_variants_share_them(refused: int) -> None:
+    film = Film()
+    film.until("Running", 0, refused)
+    there = film.created[-1]
+    film.races[there.name] = replace(film.races[there.name], processors_refused=True)
+    film.run()
+    asked = [race.spec["elasticsearch"]["resources"].get("requests", {}).get("cpu") for race in film.created]
+    assert asked == [None] * refused + ["100m"] * (len(film.created) - refused)
+    assert "no machine had a whole processor to spare for each node of variant" in film.status.findings[0]
+    void = Film()
+    void.until("Running", 0, 1)
+    assert not void.run().status.findings
+
+
+def test_a_share_outlasts_the_preparation_that_asked_for_it() -> None:
+    film = Film().until("Running", 0, 1)
+    film.races["upgrade-0a"] = replace(film.races["upgrade-0a"], processors_refused=True)
+    film.until("Starting", 1, 1)
+    film.races = {name: race for name, race in film.races.items() if not name.startswith("upgrade-0")}
+    film.until("Running", 1, 1)
+    assert film.created[-1].spec["elasticsearch"]["resources"]["requests"]["cpu"] == "100m"
 
 
 def test_a_machine_that_comes_is_raced_on_and_nothing_is_said_any_more() -> None:

@@ -141,6 +141,7 @@ def refused() -> BenchmarkStatus:
         Checker(of_kind(False, race={"track": {"builtin": "percolator"}}), OWN),
         Checker(of_kind(False, elasticsearch={"version": "9.0.0", "index": {"codec": "default"}}), OWN),
         Checker(of_kind(True), OWN),
+        Checker(of_kind(False, racedAgain=["search"]), OWN),
     ],
 )
 def test_in_every_other_case_the_track_is_checked(checker: Checker) -> None:

@@ -10,16 +10,19 @@ from hypothesis import strategies as st
 from world import START, cluster, good_record, is_true, job, pod, progress, seen, spec
 
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.api.status import BenchmarkStatus, Step
+from fairlap.api.status import BenchmarkStatus, Step, TargetStatus
 from fairlap.plan.benchmark import plan
 from fairlap.plan.conditions import condition, stamp
 from fairlap.plan.seen import Children
+from fairlap.plan.verdict.collect import judge_without_record
 from fairlap_race.contract import record as rec
 from fairlap_race.contract.document_plan import DocumentPlan, UncountedTask, WhyUncounted
 from fairlap_race.contract.machine_watch import MachineWatch, WatchedSpan
+from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.resources import MachineTable
 
 LOAD_GENERATOR = rec.EnvironmentRecord().load_generator
+BUILTIN = {"track": {"builtin": "log_ingest"}}
 
 
 def late(count: int) -> tuple[rec.Task, ...]:
@@ -41,12 +44,15 @@ def judged(
     before: BenchmarkStatus | None = None,
     of: BenchmarkSpec | None = None,
     watch: MachineWatch | None = None,
+    **changes: Any,
 ) -> BenchmarkStatus:
     """Return the status after a race with this record; Elasticsearch ran on the machine n1."""
     status = before or plan(seen(of=of)).status
     at = Step(name=step, stage="Running", since=stamp(START), job_uid="job-1")
     there = {"elasticsearch": cluster(), "job": job(), "pods": [pod("es-0", node="n1")], "progress": progress("done")}
-    now = seen(status.model_copy(update={"step": at}), of, children=Children(**there))  # type: ignore[arg-type]
+    if status.target:
+        there |= {"elasticsearch": None, "pods": []}
+    now = seen(status.model_copy(update={"step": at}), of, children=Children(**there), **changes)  # type: ignore[arg-type]
     return plan(replace(now, records={step: record}, resources={step: MachineTable(watch=watch)})).status
 
 
@@ -65,6 +71,52 @@ def test_what_disturbed_a_pause_is_no_disturbed_machine(kind: str, found: bool) 
     remarks = judged(record, watch=MachineWatch(tasks=(stolen,))).races[0].remarks
     said = "".join(it.message for it in remarks if it.reason == "MachineDisturbed")
     assert ("hypervisor" in said) is found
+
+
+ON_A_TARGET = BenchmarkSpec.model_validate({"target": {"hosts": ["http://old:9200"]}, "race": BUILTIN})
+ITS_STATUS = BenchmarkStatus(phase="Racing", target=TargetStatus(rally="2.13"), version="9.0.0")
+
+
+@pytest.mark.parametrize(
+    ("busy_cores", "kept_on", "load_from", "words"),
+    [
+        (2.6, ("n1",), "n1", "beside Rally and Elasticsearch something else used 1.0 cores of it in task bulk"),
+        (2.0, ("n1",), "n1", ""),
+        (1.6, ("n2",), "n1", "beside Rally something else used 1.1 cores of it in task bulk"),
+        (2.6, (), "n1", ""),
+        (2.6, ("n1", "n2"), "n1", ""),
+    ],
+    ids=["a burning core", "idle clusters", "a burning core apart", "unknown target", "some of its nodes"],
+)
+def test_a_burning_core_beside_a_kept_cluster_is_named(
+    busy_cores: float, kept_on: tuple[str, ...], load_from: str, words: str
+) -> None:
+    used = WatchedSpan("bulk", 30.0, processors=4.0, busy_cores=busy_cores, own_cores=0.5, elasticsearch_cores=1.1)
+    record = with_tasks(host=load_from, first_request_at=rec.timestamp(START.timestamp()))
+    status = judged(record, before=ITS_STATUS, of=ON_A_TARGET, watch=MachineWatch(tasks=(used,)), kept_on=kept_on)
+    assert status.races[0].valid and status.races[0].elasticsearch_on == list(kept_on)
+    said = "".join(it.message for it in status.races[0].remarks if it.reason == "MachineDisturbed")
+    assert words in said and bool(words) == bool(said)
+    assert is_true(status, "LoadGeneratorShared") == (load_from in kept_on)
+
+
+def test_a_disk_that_is_busy_while_a_kept_cluster_only_reads_is_named() -> None:
+    good = good_record()
+    searched = replace(good.tasks[0], task="search", type="search")
+    environment = replace(good.environment, load_generator=replace(LOAD_GENERATOR, node_name="n1"))
+    began = rec.timestamp(START.timestamp())
+    record = replace(good, tasks=(*good.tasks, searched), environment=environment, first_request_at=began)
+    used = WatchedSpan("search", 30.0, io_waiting_share=0.5, data_written_bytes=3e9)
+    status = judged(record, before=ITS_STATUS, of=ON_A_TARGET, watch=MachineWatch(tasks=(used,)), kept_on=("n1",))
+    (said,) = (it.message for it in status.races[0].remarks if it.reason == "MachineDisturbed")
+    assert "something waited for its disk 50 % of task search" in said
+
+
+def test_of_a_race_without_a_record_the_machines_of_its_kept_cluster_are_known() -> None:
+    step = Step(name="race-1", stage="Running", since=stamp(START), job_uid="job-1")
+    now = seen(ITS_STATUS.model_copy(update={"step": step}), ON_A_TARGET, kept_on=("n1",))
+    status, _ = judge_without_record(now, step, Reason.RECORD_MISSING, "gone")
+    assert status.races[0].elasticsearch_on == ["n1"]
 
 
 def test_twenty_late_tasks_hide_no_shared_machine() -> None:

@@ -13,10 +13,10 @@ from fairlap.comparison.race_facts import facts, record_facts
 from fairlap.plan.benchmark import plan
 from fairlap.plan.conditions import stamp
 from fairlap.plan.seen import Children
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.record import Record, Totals
 
 
-def noise_after(records: dict[str, Record], data: dict[str, Any] | None) -> Noise:
+def noise_after(records: dict[str, Record], data: dict[str, Any] | None, kept_on: tuple[str, ...] = ()) -> Noise:
     """Return the noise in the status after these races; `data` is that of the history's ConfigMap."""
     status = plan(seen()).status
     for name in records:
@@ -24,7 +24,7 @@ def noise_after(records: dict[str, Record], data: dict[str, Any] | None) -> Nois
         at = Step(name=name, stage="Running", since=stamp(START), job_uid="job-1")
         now = seen(status.model_copy(update={"step": at}), children=Children(**there, progress=progress("done")))  # type: ignore[arg-type]
         before = dict(list(records.items())[: list(records).index(name) + 1])
-        status = plan(replace(now, records=before, noise=data)).status
+        status = plan(replace(now, records=before, noise=data, kept_on=kept_on)).status
     assert status.noise
     return status.noise
 
@@ -39,6 +39,21 @@ def test_races_that_differ_have_a_noise_and_one_race_has_none() -> None:
 
 def test_a_history_that_could_not_be_read_is_said() -> None:
     assert "could not be read" in noise_after({"race-1": good_record()}, None).message
+
+
+def test_the_size_of_the_store_has_its_noise() -> None:
+    records = {f"race-{n}": replace(good_record(f"race-{n}"), totals=Totals(store_bytes=10**6 + n)) for n in (1, 2)}
+    assert [each.metric for each in noise_after(records, {}).numbers] == ["storeBytes"]
+
+
+def test_a_race_on_a_kept_cluster_asks_for_what_was_shown_on_such() -> None:
+    record, at = good_record(), Shown(START - timedelta(days=1), "throughput", (0.001, 0.0012, 0.0009), 4)
+    host = replace(record.environment.load_generator, kernel="6.1")
+    record = replace(record, environment=replace(record.environment, load_generator=host))
+    beginning = benchmark_key(seen().subject.spec, [record_facts(record)], on_kept_cluster=True)
+    data = encode_noise({f"{beginning}what-it-was-built-on": (at,)})
+    assert noise_after({"race-1": record}, data, ("n1",)).history == "throughput"
+    assert noise_after({"race-1": record}, data).history.startswith("none: no Comparison of the same work on the same")
 
 
 def test_history_is_that_of_the_same_work_on_the_same_machines() -> None:

@@ -74,6 +74,7 @@ def test_what_is_refused_is_named(change, message):
         ({"hosts": ["one:1", "one:1"]}, "hosts: one of them is there twice"),
         ({"hosts": ["one"]}, "hosts: 'one' needs a port, as in name:9200"),
         ({"target": {"overwrite": True}}, "target: overwrite and remove mean nothing in a race over HTTP"),
+        ({"target": {"kept": True}}, "target.kept: means nothing in a race over HTTP"),
         *[
             ({name: value}, f"{name}: means nothing in a race over HTTP; leave it out")
             for name, value in {

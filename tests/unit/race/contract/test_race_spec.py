@@ -124,6 +124,8 @@ def test_a_wrong_spec_names_its_field(change, named):
         ({"excludeTasks": "a"}, "excludeTasks: must be a list"),
         ({"mode": "check", "requireTasks": [""]}, "requireTasks[0]: must not be empty"),
         ({"requireTasks": ["a"]}, "requireTasks: the check alone looks at them, not race"),
+        ({"mode": "check", "racedAgain": [""]}, "racedAgain[0]: must not be empty"),
+        ({"racedAgain": ["a"]}, "racedAgain: the check alone looks at them, not race"),
         ({"mode": "fast"}, "mode: must be one of probe, check, smoke, race, not 'fast'"),
         ({"track": {"git": {"url": "https://x"}}}, "track.git.revision: is missing"),
         ({"track": {"git": {"url": "", "revision": "x"}}}, "track.git.url: must not be empty"),
@@ -206,6 +208,7 @@ specs = st.builds(
         maybe | word,
         st.booleans(),
         st.sampled_from(["always", "onSuccess", "never"]),
+        st.booleans(),
     ),
     metrics_store=maybe
     | st.builds(
@@ -228,7 +231,9 @@ specs = st.builds(
 )
 
 
-checks = st.builds(lambda spec, names: replace(spec, mode=Mode.CHECK, require_tasks=names), specs, words)
+checks = st.builds(
+    lambda spec, names: replace(spec, mode=Mode.CHECK, require_tasks=names, raced_again=names), specs, words
+)
 
 
 @given(specs | checks)

@@ -1,5 +1,6 @@
 """Which Rally for which Elasticsearch, and what it must be told differently."""
 
+import ast
 import ssl
 from pathlib import Path
 from types import SimpleNamespace
@@ -43,6 +44,18 @@ def test_a_release_is_never_too_new_for_what_it_is_chosen_for(release: RallyRele
     oldest = ".".join(map(str, release.oldest))
     assert release_for(oldest) == release
     assert not is_too_old(oldest, release.rally)
+
+
+def test_no_other_module_has_a_table_of_releases() -> None:
+    operator = Path(releases.__file__).parents[2]
+    versions = {release.rally for release in RELEASES}
+    naming = {
+        file.stem
+        for file in operator.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in versions
+    }
+    assert naming == {"rally_releases"}
 
 
 def test_lists_are_files_for_the_main_line_and_words_for_the_older() -> None:
