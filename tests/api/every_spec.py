@@ -14,8 +14,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from fairlap.api.phases import is_over
 from fairlap.api.quantity import parse_duration
-from fairlap.api.status import TERMINAL
 
 from .manifests import benchmark
 from .operator_process import Operator
@@ -123,7 +123,7 @@ class EverySpec:
                 name, status = bench["metadata"]["name"], bench.get("status") or {}
                 if name not in left:
                     continue
-                if status.get("phase") in TERMINAL:
+                if is_over(bench):
                     left.discard(name)
                     self._judge(name, status, time.monotonic() - began)
                 elif time.monotonic() - began > 60 and self._may_wait(name, bench):
@@ -167,7 +167,7 @@ class EverySpec:
         """Remove what may rightly keep its place or its cluster."""
         for name in accepted:
             bench = self.stage.benchmark(self.namespace, name)
-            over = (bench.get("status") or {}).get("phase") in TERMINAL
+            over = is_over(bench)
             if not over or bench["spec"]["keepCluster"] != "Never":
                 self.stage.delete("benchmarks", self.namespace, name)
 

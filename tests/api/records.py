@@ -230,6 +230,11 @@ _OUTCOMES: dict[str, tuple[Reason, str]] = {
         Reason.UNKNOWN_TASK,
         "requireTasks: the challenge default has no task search. There are: bulk-index, search-request",
     ),
+    "changes-what-is-left": (
+        Reason.INVALID_SPEC,
+        "racedAgain: task bulk-index (bulk) changes index access-logs, so that each race would find another cluster "
+        "than the one before. Leave it out there: it is run once, when the cluster is filled.",
+    ),
     "timeout": (Reason.RACE_TIMEOUT, "the race was not over after its timeout"),
 }
 

@@ -15,6 +15,7 @@ from .stage import Stage
 pytestmark = pytest.mark.independent
 VERSION_9 = {"elasticsearch": {"version": "9.0.0"}}
 VERSIONS: Json = {"path": "elasticsearch.version", "values": ["8.11.0", "9.0.0"]}
+KEPT: Json = {"state": "Kept", "tasks": ["search-request"], "stop": "fixed", "blocks": 2}
 NODES: Json = {"path": "elasticsearch.nodes", "values": [1, 2, 3, 4]}
 
 
@@ -160,6 +161,32 @@ CASES: dict[str, Case] = {
             **variants({"name": "steady", "patch": {"race": {"steady": {"maxWarmup": "60s"}}}}),
             "design": {"kind": "Duet", "stop": "fixed", "blocks": 3},
         },
+    ),
+    "kept clusters of which one has machines of its own": Case(
+        "Accepted",
+        "variant alone: elasticsearch.scheduling.exclusiveNodes contradicts design.state: Kept, where the clusters of "
+        "all variants are on the same machines: leave it out",
+        {
+            **variants({"name": "alone", "patch": {"elasticsearch": {"scheduling": {"exclusiveNodes": True}}}}),
+            "design": KEPT,
+        },
+    ),
+    "steps of a task that is not raced on kept clusters": Case(
+        "Accepted",
+        "variant steps: race.sweep.task bulk-index must be one of design.tasks: with design.state: Kept no other one "
+        "is raced in the blocks",
+        {
+            **variants({"name": "steps", "patch": {"race": {"sweep": {"task": "bulk-index", "clients": [1, 2]}}}}),
+            "design": KEPT,
+        },
+    ),
+    "a bulk on kept clusters": Case(
+        "block 0",
+        "design.tasks: variant 8.11.0: task bulk-index (bulk) changes index access-logs, so that each race would find "
+        "another cluster than the one before. Leave it out there: it is run once, when the cluster is filled.",
+        {"design": {**KEPT, "tasks": ["bulk-index"]}},
+        knobs={"race": "changes-what-is-left", "steps": ("check",)},
+        races=("cmp-0a-check",),
     ),
     "variants that need more memory than a machine has": Case(
         "block 0",

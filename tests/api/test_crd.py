@@ -157,8 +157,8 @@ REFUSED: dict[str, tuple[Json, str]] = {
         "race.metricsStore.hosts has a host of spec.target: what is measured cannot keep its own measurements",
     ),
     "a warm-up that is too short to be judged": (
-        {"race__steady": {"maxWarmup": "14s"}},
-        "race.steady.maxWarmup is too short: whether a task has settled is told from 12 seconds; write 15s or more",
+        {"race__steady": {"maxWarmup": "44s"}},
+        "race.steady.maxWarmup is too short: whether a task has settled is told from 36 seconds; write 45s or more",
     ),
     "a warm-up without an end": (
         {"race__steady": {"maxWarmup": "2h"}},
@@ -421,6 +421,7 @@ def test_a_comparison_says_itself_who_has_checked(plane: ControlPlane) -> None:
 DUET: Json = {
     "design__kind": "Duet", "design__state": "Kept", "design__tasks": ["search"], "calibrate": False,
 }  # fmt: skip
+STEPS_OF_SEARCH: Json = {"task": "search", "clients": [1, 8]}
 KEPT: dict[str, tuple[Json, str]] = {
     "tasks of fresh clusters": ({"design__tasks": ["search"]}, "design.tasks is for design.state: Kept; with fresh"),
     "no tasks": ({"design__state": "Kept"}, "design.state: Kept needs design.tasks: the tasks that are raced in each"),
@@ -447,6 +448,33 @@ KEPT: dict[str, tuple[Json, str]] = {
     ),
     "the capacity of the task that is probed": (
         {"gates": [{"task": "search", "metric": "capacity", "margin": 5}], "template__race__capacity": CAPACITY}, ""
+    ),
+    "steps outside of the blocks": (
+        {"design__state": "Kept", "design__tasks": ["other"], "template__race__sweep": STEPS_OF_SEARCH},
+        "template.race.sweep.task must be one of design.tasks",
+    ),
+    "a gate on a step": (
+        {"design__state": "Kept", "design__tasks": ["search"], "template__race__sweep": STEPS_OF_SEARCH,
+         "gates": [{"task": "search@8", "metric": "throughput", "margin": 5}]},
+        "",
+    ),
+    "a gate on a step of another task": (
+        {"design__state": "Kept", "design__tasks": ["search"], "template__race__sweep": STEPS_OF_SEARCH,
+         "gates": [{"task": "bulk@8", "metric": "throughput", "margin": 5}]},
+        "gates[].task must be one of design.tasks, since with design.state: Kept no other one is raced",
+    ),
+    "a gate on the task whose steps are raced": (
+        {"design__state": "Kept", "design__tasks": ["search"], "template__race__sweep": STEPS_OF_SEARCH,
+         "gates": [{"task": "search", "metric": "throughput", "margin": 5}]},
+        "gates[].task is the task of template.race.sweep, whose steps take its place: write one of them",
+    ),
+    "kept on machines of their own": (
+        {"design__state": "Kept", "design__tasks": ["search"],
+         "template__elasticsearch__scheduling": {"exclusiveNodes": True}},
+        "template.elasticsearch.scheduling.exclusiveNodes contradicts design.kind: Duet and design.state: Kept",
+    ),
+    "what the Comparison itself writes": (
+        {"template__racedAgain": ["search"]}, "template.racedAgain is written by the Comparison itself: leave it out"
     ),
     "fine": (
         {"design__state": "Kept", "design__tasks": ["search"],

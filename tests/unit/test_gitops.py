@@ -10,9 +10,10 @@ import lupa
 import pytest
 import yaml
 
-from fairlap.api.comparison_status import COMPARISON_TERMINAL, ComparisonPhase
+from fairlap.api.comparison_status import ComparisonPhase
+from fairlap.api.phases import OVER
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.api.status import TERMINAL, Phase
+from fairlap.api.status import Phase
 
 TEXT = (Path(__file__).parents[2] / "docs/gitops.md").read_text(encoding="utf-8")
 YAML = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)]
@@ -59,7 +60,7 @@ def test_argo_cd_sees_the_health(benchmark: dict[str, Any], health: tuple[str, s
 @pytest.mark.parametrize("phase", ["", *PHASES])
 def test_flux_sees_one_of_three_states(phase: str) -> None:
     over = {"Failed": "failed", "Succeeded": "current"}
-    assert flux({"phase": phase} if phase else {}) == {over[phase] if phase in TERMINAL else "inProgress"}
+    assert flux({"phase": phase} if phase else {}) == {over[phase] if phase in OVER else "inProgress"}
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_flux_sees_one_of_three_states_of_a_comparison(phase: str, passed: str) 
     if passed:
         status["conditions"] = [{"type": "Fair", "status": "True"}, {"type": "GatePassed", "status": passed}]
     over = "current" if phase == "Complete" and passed == "True" else "failed"
-    assert flux(status, "Comparison") == {over if phase in COMPARISON_TERMINAL else "inProgress"}
+    assert flux(status, "Comparison") == {over if phase in OVER else "inProgress"}
 
 
 def test_the_hook_is_a_benchmark() -> None:

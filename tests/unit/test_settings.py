@@ -31,6 +31,18 @@ def test_an_empty_variable_is_not_set(environ: pytest.MonkeyPatch) -> None:
     assert settings_from_environment() == Settings("race:1", lease_holder=socket.gethostname())
 
 
+def test_every_variable_is_set_by_the_chart_or_stands_on_the_page_with_its_default() -> None:
+    chart = (ROOT / "charts/fairlap/templates/deployment.yaml").read_text(encoding="utf-8")
+    page = (ROOT / "docs/install.md").read_text(encoding="utf-8")
+    unsaid = {
+        name: field.default
+        for name, field in Variables.model_fields.items()
+        if f"name: FAIRLAP_{name.upper()}\n" not in chart
+        and f"| `FAIRLAP_{name.upper()}` | `{field.default}` |" not in page
+    }
+    assert unsaid == {}
+
+
 def test_every_variable_arrives(environ: pytest.MonkeyPatch) -> None:
     for name, value in {
         "RACE_IMAGE_PULL_POLICY": "Always", "RACE_IMAGE_PULL_SECRETS": "registry, mirror",

@@ -1,4 +1,5 @@
 """The race as a whole, from its specification to its record, and how the record reaches the operator.
 
-`race` leads; `parts` says what is known when. Nothing but `__main__` imports this room.
+`race` leads a race by Rally through `race_steps`, and `http_race` one over HTTP; `race_frame` is around both, `parts`
+and `http_parts` say what is known when. Nothing but `__main__` imports this room.
 """

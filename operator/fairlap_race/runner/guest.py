@@ -110,8 +110,11 @@ def _existing(client: ElasticsearchClient, path: str) -> Any:
         raise
 
 
-def find_objection(found: TargetReport, overwrite: bool) -> str:
-    """Return why the track may not run on this cluster, as a sentence, or an empty text."""
+def find_objection(found: TargetReport, overwrite: bool, kept: bool = False) -> str:
+    """Return why the track may not run on this cluster, as a sentence, or an empty text.
+
+    `kept`: it was built for these races, so that what cannot be foreseen may happen to it.
+    """
     if overwrite:
         return ""
     there = [
@@ -122,7 +125,7 @@ def find_objection(found: TargetReport, overwrite: bool) -> str:
     ]
     if there:
         return f"the target has what the track would delete or overwrite: {'; '.join(there)}"
-    if found.unforeseen:
+    if found.unforeseen and not kept:
         return f"what the track does to the target cannot be foreseen: {'; '.join(found.unforeseen)}"
     return ""
 
@@ -270,7 +273,7 @@ class Site:
     @property
     def objection(self) -> str:
         """Why the track may not run here; empty when it may."""
-        return find_objection(self.report, self.about.overwrite)
+        return find_objection(self.report, self.about.overwrite, self.about.kept)
 
     def mine(self, name: str) -> bool:
         """Tell whether an index is the track's."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from parts import components as c
+from scipy import stats
 
 
 def simulated(seed: int, sizes: list[list[int]], clusters: float, races: float, within: float) -> c.Nested:
@@ -146,6 +147,11 @@ def test_the_interval_of_a_lever_holds_the_truth_nine_times_in_ten() -> None:
         found = c.change([rng.gauss(0, 0.2) for _ in range(6)], [rng.gauss(0, 0.1) for _ in range(6)])
         held += bool(found and found.low <= 0.5 <= found.high)
     assert 870 <= held <= 930
+
+
+@given(st.floats(0.01, 50), st.floats(0.5, 60), st.floats(0.5, 60))
+def test_tails_of_f(f: float, df1: float, df2: float) -> None:
+    assert math.isclose(c.f_tail(f, df1, df2), stats.f.sf(f, df1, df2), rel_tol=1e-8, abs_tol=1e-13)
 
 
 @given(st.floats(0.01, 0.99), st.integers(1, 50), st.integers(1, 50))

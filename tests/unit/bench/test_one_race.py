@@ -3,33 +3,40 @@
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from parts import one_race
 
-from fairlap_race.contract.race_spec import Mode
-from fairlap_race.runner import race, supervise
+from fairlap_race.contract.race_spec import Mode, RaceSpec
+from fairlap_race.runner import race_frame, race_steps, supervise
+from fairlap_race.runner.parts import Parts, assemble
 
 
 @pytest.fixture
 def restored() -> Iterator[None]:
     """Put back what the switch replaces, for the other tests of this process."""
-    before, look = dict(vars(race)), supervise.Cost.look
+    before, look = [(module, dict(vars(module))) for module in (race_frame, race_steps)], supervise.Cost.look
     yield
-    vars(race).update(before)
+    for module, names in before:
+        vars(module).update(names)
     supervise.Cost.look = look  # type: ignore[method-assign]
+
+
+@pytest.mark.usefixtures("restored")
+def test_what_is_switched_off_is_there() -> None:
+    before = [set(vars(module)) for module in (race_frame, race_steps)]
+    one_race.switch_off()
+    assert [set(vars(module)) for module in (race_frame, race_steps)] == before
 
 
 @pytest.mark.usefixtures("restored")
 def test_a_race_without_checks_looks_at_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[Any] = []
-    monkeypatch.setattr(race, "do_fixed_work", lambda *about: ran.append(about))
+    monkeypatch.setattr(race_frame, "do_fixed_work", lambda *about: ran.append(about))
     one_race.switch_off()
-    spec, files = SimpleNamespace(mode=Mode.RACE, canary_seconds=3.0), SimpleNamespace(work=tmp_path)
-    runner: Any = SimpleNamespace(spec=spec, files=files, stop=threading.Event())
-    assert race.RaceRunner._canary(runner, SimpleNamespace(may_use=1.0)) is None and not ran  # type: ignore[arg-type]
+    frame = race_frame.RaceFrame(RaceSpec(Mode.RACE, "ns", "r", "id"), threading.Event(), Parts(), assemble)
+    assert frame.canary(tmp_path, 1.0) is None and not ran
     cost = supervise.Cost()
     cost.look()
     assert cost.start is None

@@ -99,6 +99,16 @@ def test_a_lever_is_two_pairs_of_the_same(name: str) -> None:
     assert found.fair and not found.not_comparable, found.sentence
 
 
+def test_a_longer_warm_up_in_seconds_is_all_that_its_lever_changes_of_searches_that_are_timed() -> None:
+    spec = ComparisonSpec.model_validate(noise.lever_spec(noise.LEVERS["warmup"], size("--lever", "warmup")))
+    off, _, on, _ = (each.spec["race"]["params"] for each in expand(spec))
+    assert on == {**off, "search_warmup_time_period": 60}
+    assert (off["search_warmup_time_period"], off["search_time_period"]) == (10, 30), "the defaults of the track"
+    assert not [name for name in off if name.endswith("iterations")], "with search_iterations requests are counted"
+    text = (ROOT / "tracks/log_ingest/track.json").read_text()
+    assert "search_warmup_time_period | default(10)" in text and "search_time_period | default(0 if " in text
+
+
 @pytest.mark.parametrize("track", noise.KEPT_TASKS)
 def test_what_is_raced_on_kept_clusters_is_in_the_track(track: str) -> None:
     text = (ROOT / f"tracks/{track}/track.json").read_text()

@@ -7,7 +7,9 @@ import math
 import pytest
 
 from fairlap.api.block_record import BlockRecord, Measured, RaceRecord
+from fairlap.api.comparison_spec import GateSpec
 from fairlap.comparison.block_numbers import BlockNumbers
+from fairlap.comparison.gate_words import gate_title
 
 
 def block(number: int, baseline: tuple[float, ...], contender: tuple[float, ...]) -> BlockRecord:
@@ -42,3 +44,49 @@ def test_geometric_means_are_taken_inside_each_block() -> None:
 def test_what_has_no_ratio(baseline: float, contender: float) -> None:
     pairs = BlockNumbers([block(1, (baseline,), (contender,))], "a").pairs("b", "0", "serviceTimeP50")
     assert pairs.obstacle and not pairs.cost_ratios(more_is_better=False)
+
+
+def used(*sources: tuple[str, str]) -> BlockNumbers:
+    """Return blocks in which two variants wrote to the disk as sources tell, "" for none."""
+    of_race, written = {"task": "", "metric": "diskWriteBytes"}, {"a": 1e6, "b": 2e6}
+    blocks = [
+        BlockRecord(
+            number=number,
+            races=[
+                RaceRecord(
+                    variant=name, benchmark=name, numbers=[Measured(value=written[name], **of_race)],
+                    sources={"disk": source} if source else {},
+                )
+                for name, source in zip(written, told, strict=True)
+            ],
+        )
+        for number, told in enumerate(sources, 1)
+    ]  # fmt: skip
+    return BlockNumbers(blocks, "a")
+
+
+def test_numbers_of_two_sources_are_not_compared() -> None:
+    """A device's bytes beside a container's are a factor of many that no variant has made."""
+    mixed = used(("prometheus", "nodeStats"), ("prometheus", "prometheus")).pairs("b", "", "diskWriteBytes")
+    assert not mixed.baseline and "told by prometheus in some races and by nodeStats in others" in mixed.obstacle
+    half = used(("prometheus", "prometheus"), ("", "")).pairs("b", "", "diskWriteBytes")
+    assert "told by prometheus in some races and by nobody in others" in half.obstacle
+
+
+@pytest.mark.parametrize(
+    ("source", "title"),
+    [
+        ("prometheus", "bytes written to disk"), ("", "bytes written to disk"),
+        ("nodeStats", "bytes written to disk (the whole device, whoever wrote)"),
+    ],
+)  # fmt: skip
+def test_what_a_device_wrote_is_called_so(source: str, title: str) -> None:
+    pairs = used((source, source), (source, source)).pairs("b", "", "diskWriteBytes")
+    assert pairs.baseline == (1e6, 1e6) and not pairs.obstacle
+    assert gate_title(GateSpec(metric="diskWriteBytes", margin=5), pairs) == title
+
+
+def test_what_a_device_wrote_in_turn_has_its_cure() -> None:
+    without = [RaceRecord(variant=name, benchmark=name) for name in "ab"]
+    nothing = BlockNumbers([BlockRecord(number=1, races=without)], "a").pairs("b", "", "diskWriteBytes")
+    assert "set prometheus.url of the chart" in nothing.obstacle

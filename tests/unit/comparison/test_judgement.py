@@ -11,6 +11,7 @@ import pytest
 from block_world import BASELINE, OTHER, USUAL, a_race, a_spec, drawn, series, variants
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from fairlap.api.block_record import TWIN, BlockRecord, Measured
 from fairlap.api.comparison_status import GateStatus
@@ -19,7 +20,6 @@ from fairlap.comparison.expectation import design_looks
 from fairlap.comparison.gate_metrics import METRICS, trade
 from fairlap.comparison.gate_words import noise_words
 from fairlap.comparison.judgement import Judgement, judge_blocks
-from fairlap.statistics.distributions import binomial_interval
 from fairlap.statistics.gates import SEQUENTIAL, Look, fixed
 from fairlap.statistics.moderation import Prior
 from fairlap.statistics.paired import LARGEST_CHANGE
@@ -598,7 +598,7 @@ def test_identical_variants_are_seldom_told_apart(gates: int, contenders: int) -
     for _ in range(runs):
         blocks = drawn(chosen, 10, dict.fromkeys(names, 0.0), metrics, noise=0.03)
         wrong += judged(blocks, asked, SEQUENTIAL, names=names).verdict not in ("NoDifference", "Inconclusive")
-    assert binomial_interval(wrong, runs, 0.002)[0] <= 0.05
+    assert binomtest(wrong, runs).proportion_ci(0.998, "exact").low <= 0.05
 
 
 def test_several_contenders_share_the_false_alarms() -> None:

@@ -182,6 +182,33 @@ def test_what_a_task_used_is_known_where_all_nodes_tell_it_and_is_no_number_to_c
     assert not race_record(BENCHMARK, config_map(table=half), "v").task_usage
 
 
+@pytest.mark.parametrize(
+    ("told", "in_turn", "sources", "known"),
+    [
+        (("nodeStats", "nodeStats"), False, {"disk": "nodeStats"}, True),
+        (("nodeStats", "nodeStats"), True, {"disk": "nodeStats"}, False),  # what all variants wrote
+        (("prometheus", "nodeStats"), True, {"disk": "nodeStats and prometheus"}, False),
+        (("prometheus", "prometheus"), True, {"disk": "prometheus"}, True),
+        (("", ""), True, {}, False),
+    ],
+)
+def test_what_a_device_wrote_in_turn_is_nobodys_own(
+    told: tuple[str, str], in_turn: bool, sources: dict[str, str], known: bool
+) -> None:
+    one, two, load = TABLE.machines
+    task = replace(TASK, turns=TaskTurns(TASK.task, in_turn=100)) if in_turn else TASK
+    nodes = [
+        replace(node, sources={"disk": source} if source else {}, tasks=(TaskUsage(task.task, None, USED),))
+        for node, source in zip((one, two), told, strict=True)
+    ]
+    table = MachineTable(machines=(*nodes, replace(load, sources={"disk": "cgroup"})))
+    found = race_record(BENCHMARK, config_map(Record(tasks=(task,)), table), "v")
+    assert found.sources == sources
+    assert (("", "diskWriteBytes") in values(found)) is known
+    assert ("diskWriteBytes" in {each.metric for each in found.task_usage}) is known
+    assert ("", "memoryPeakBytes") in values(found), "each container's own"
+
+
 def test_what_the_machines_did_may_be_unknown() -> None:
     found = race_record(BENCHMARK, config_map(table=None), "v")
     numbers = values(found)

@@ -49,6 +49,11 @@ def in_turn(patch: dict[str, Any]) -> ComparisonSpec:
     return comparison([{"name": "8.11.0"}, {"name": "b", "patch": patch}], design={"kind": "Duet"})
 
 
+def on_kept_clusters(patch: dict[str, Any], tasks: tuple[str, ...] = ("search",)) -> ComparisonSpec:
+    design = {"state": "Kept", "tasks": [*tasks]}
+    return comparison([{"name": "8.11.0"}, {"name": "b", "patch": patch}], design=design)
+
+
 def of_race(part: dict[str, Any]) -> dict[str, Any]:
     return {**TEMPLATE, "race": {**TEMPLATE["race"], **part}}
 
@@ -304,6 +309,12 @@ def test_settings_that_are_nested_in_one_variant_and_dotted_in_the_other_are_the
         (comparison([{"name": "8.11.0"}, {"name": "b", "patch": {"target": {"hosts": ["http://es1:9200"]}}}],
                     design={"state": "Kept", "tasks": ["search"]}),
          "variant b: variants[1].patch has a target, and design.state: Kept is for clusters that are built"),
+        (on_kept_clusters({"elasticsearch": {"scheduling": {"exclusiveNodes": True}}}),
+         "variant b: elasticsearch.scheduling.exclusiveNodes contradicts design.state: Kept, where the clusters of"),
+        *((on_kept_clusters({"race": part}), f"variant b: race.{name}.task s must be one of design.tasks: with")
+          for part, name in ((SWEEP, "sweep"), (CAPACITY, "capacity"))),
+        (comparison([{"name": "8.11.0"}, {"name": "b", "patch": {"racedAgain": ["search"]}}]),
+         "variant b: variants[1].patch sets racedAgain, but the Comparison writes it: leave it out, and write"),
         *((comparison([{"name": "8.11.0"}, {"name": "b", "patch": patch}], gates=[gate], template=template), sentence)
           for patch, gate, template, sentence in (
             ({"elasticsearch": {"heap": "1g"}}, {"task": "s", "metric": "throughput", "margin": 5}, of_race(SWEEP),
@@ -321,6 +332,12 @@ def test_what_makes_no_sense_is_a_sentence(spec: ComparisonSpec, sentence: str) 
         assert expand(spec)[1].changed == ("race.track.builtin",)
     else:
         assert sentence in refused(spec)
+
+
+@pytest.mark.parametrize("part", [SWEEP, CAPACITY])
+def test_steps_of_a_task_that_is_raced_on_kept_clusters_are_taken(part: dict[str, Any]) -> None:
+    (name,) = part
+    assert expand(on_kept_clusters({"race": part}, ("s",)))[1].spec["race"][name]["task"] == "s"
 
 
 def test_a_patch_that_is_nested_without_end_is_a_sentence() -> None:

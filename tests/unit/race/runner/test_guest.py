@@ -96,6 +96,15 @@ def test_tasks_that_cannot_be_foreseen_are_an_objection() -> None:
     assert guest.find_objection(found, overwrite=True) == ""
 
 
+def test_on_a_kept_cluster_they_are_none_but_what_is_there_is() -> None:
+    found = guest.make_report(Cluster(), (), ("task x: the operation my-search",))
+    assert guest.find_objection(found, overwrite=False, kept=True) == ""
+    there = guest.make_report(Cluster({"logs": ([], 5, 0)}), OWN, ())
+    assert "index logs (5 documents)" in guest.find_objection(there, overwrite=False, kept=True)
+    site = guest.Site(Cluster(), TargetSpec(kept=True), found, guest.Load())
+    assert site.objection == ""
+
+
 def test_only_what_the_race_made_is_removed_and_users_first() -> None:
     cluster = Cluster({"other": ([], 1, 0)}, things={"/_ingest/pipeline/clean"})
     before = guest.make_report(cluster, OWN, ())

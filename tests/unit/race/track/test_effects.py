@@ -3,7 +3,7 @@
 import pytest
 
 from fairlap_race.contract.record import Touch
-from fairlap_race.track.effects import Action, touches
+from fairlap_race.track.effects import Action, changes_of_what_is_left, touches
 
 
 def of(kind: str, **params: object) -> tuple[tuple[Touch, ...], tuple[str, ...]]:
@@ -86,3 +86,37 @@ def test_a_name_that_is_created_and_deleted_is_one_touch() -> None:
         Action("b", "bulk", bulk=(("index", "a"),)),
     ]
     assert touches(actions) == ((Touch("index", "a", creates=True, deletes=True),), ())
+
+
+CREATE = Action("create", "create-index", {"indices": [("a", {})]})
+BULK = Action("bulk", "bulk", bulk=(("index", "a"),))
+DELETE = Action("delete", "delete-index", {"indices": ["a"]})
+DELETE_ALL = Action("delete", "delete-index", {"indices": ["_all"]})
+FIND = Action("find", "search")
+
+
+@pytest.mark.parametrize(
+    ("actions", "again", "changed"),
+    [
+        ([CREATE, BULK, FIND], ["find"], {}),
+        ([CREATE, BULK, FIND], ["bulk", "find"], {"bulk": "(bulk) changes index a"}),
+        ([CREATE, BULK, FIND], ["create"], {"create": "(create-index) changes index a"}),
+        ([DELETE, CREATE, BULK], ["delete"], {"delete": "(delete-index) changes index a"}),
+        ([CREATE, BULK, DELETE], ["create", "bulk", "delete"], {}),
+        ([CREATE, BULK, DELETE_ALL], ["create", "bulk"], {}),
+        ([CREATE, Action("own", "bulk")], ["own"], {"own": "(bulk) changes documents"}),
+        ([CREATE, Action("merge", "force-merge", {})], ["merge"], {"merge": "(force-merge) changes segments"}),
+        (
+            [CREATE, Action("merge", "force-merge", {"index": "a"})],
+            ["merge"],
+            {"merge": "(force-merge) changes index a"},
+        ),
+        ([CREATE, Action("p", "put-pipeline", {"id": "p"})], ["p"], {"p": "(put-pipeline) changes ingest pipeline p"}),
+        ([CREATE, Action("mine", "my-search"), Action("set", "put-settings")], ["mine", "set"], {}),
+        ([CREATE, Action("raw", "raw-request", {"method": "PUT", "path": "/a/_doc/1"})], ["raw"], {}),
+    ],
+)
+def test_what_is_raced_again_may_change_nothing_that_is_left(
+    actions: list[Action], again: list[str], changed: dict[str, str]
+) -> None:
+    assert changes_of_what_is_left(actions, again) == changed
