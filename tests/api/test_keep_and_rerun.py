@@ -174,7 +174,6 @@ def test_a_long_name_and_a_taken_one(stage: Stage, namespace: str, install: Inst
     assert stage.ends(namespace, "a" * 25 + "-3")["phase"] == "Succeeded"
 
 
-@pytest.mark.long
 def test_killed_while_it_makes_another_run(stage: Stage, namespace: str, install: Install) -> None:
     operator = install(namespace)
     stage.apply(benchmark(namespace, suspend=True))

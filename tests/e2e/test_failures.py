@@ -67,7 +67,6 @@ def test_a_cluster_that_needs_longer_than_it_may(namespace: Namespace) -> None:
     assert status["reason"] == "ProvisioningTimeout" and "0/1 nodes ready" in status["message"], status
 
 
-@pytest.mark.long
 @pytest.mark.produces(Reason.OUT_OF_MEMORY)
 def test_a_memory_limit_that_is_no_more_than_the_heap(namespace: Namespace) -> None:
     little = {"requests": {"cpu": "100m"}, "limits": {"memory": "570Mi"}}

@@ -109,7 +109,6 @@ def begun(namespace: Namespace) -> Iterator[Namespace]:
     namespace.kubectl("delete", "pod/files", "--wait=false")
 
 
-@pytest.mark.long
 def test_two_benchmarks_share_what_one_downloaded(begun: Namespace) -> None:
     first = begun.until_over("first")
     assert first["phase"] == "Succeeded", first

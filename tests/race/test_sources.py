@@ -76,7 +76,6 @@ def race(runner: Runner, **spec: object) -> Ran:
             running.end()
 
 
-@pytest.mark.long
 def test_the_second_race_downloads_nothing(runner: Runner, files: Files, tmp_path: Path) -> None:
     commit = publish(tmp_path, files)
     source = {"url": f"{files.url}/tracks.git", "revision": "main"}
