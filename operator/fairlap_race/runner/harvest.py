@@ -7,12 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.rally_releases import is_too_old
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Outcome, Task, Windows, timestamp
+from fairlap_race.contract.sweep import SweepSpec
 from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.contract.turns import TaskTurns
 from fairlap_race.elasticsearch import evidence
@@ -21,6 +23,7 @@ from fairlap_race.rally import classify, race_json, samples, schedule
 from fairlap_race.rally.config import Files
 from fairlap_race.rally.down_sampling import read_kept
 from fairlap_race.rally.live_files import SAMPLES
+from fairlap_race.rally.searched import as_it_ran, read_search, unneeded
 from fairlap_race.rally.taking_turns import read_taken
 from fairlap_race.rally.warm_until import read_prolonged
 from fairlap_race.runner.guest import Site
@@ -83,6 +86,19 @@ def read_numbers(
         sample_file=sample_file,
         warnings=(*filter(None, [description.left_to_rally]), *classify.warnings(output)),
     )
+
+
+def without_unneeded(
+    planned: SweepSpec | None, live: Path, track: TrackRecord, numbers: Numbers
+) -> tuple[TrackRecord, Numbers]:
+    """Return both without what a search, as it ran in `live`, had no need of: it could have taken more steps."""
+    if planned is None or planned.search is None:
+        return track, numbers
+    ran = read_search(live, planned)
+    without = unneeded(planned, ran)
+    warnings = tuple(text for text in numbers.warnings if not any(f"[{name}]" in text for name in without))
+    measured = tuple(task for task in numbers.tasks if task.task not in without)
+    return as_it_ran(track, planned, ran), replace(numbers, tasks=measured, warnings=warnings)
 
 
 def with_kept(task: Task, kept: Mapping[str, int]) -> Task:

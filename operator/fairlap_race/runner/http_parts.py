@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from fairlap_race.contract.http_record import HttpHost, HttpRecord, RequestHits
 from fairlap_race.contract.kept_samples import KeptSamples
+from fairlap_race.contract.machine_watch import Canary
 from fairlap_race.contract.probe import ProbeRecord
 from fairlap_race.contract.record import LoadGeneratorHost, Record, Task, timestamp
 from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.http.requests import ReadyRequests
+from fairlap_race.runner.parts import KnownParts
 
 
-@dataclass
-class HttpParts:
-    """What is known so far: each part is None, or empty, until its step has found it out."""
+@dataclass(frozen=True)
+class HttpParts(KnownParts):
+    """What is known of a race over HTTP."""
 
     host: LoadGeneratorHost | None = None
     k6_version: str | None = None
@@ -27,10 +29,13 @@ class HttpParts:
     """of the last k6"""
     first_at: float | None = None
     """when the first request was sent, in seconds since 1970"""
-    tasks: list[Task] = field(default_factory=list)
+    tasks: tuple[Task, ...] = ()
     probes: tuple[ProbeRecord, ...] = ()
     hits: RequestHits | None = None
     sample_file: KeptSamples | None = None
+    canary_before: Canary | None = None
+    """how fast this machine is, which stands beside the record"""
+    canary_after: Canary | None = None
 
 
 def assemble_http(base: Record, parts: HttpParts) -> Record:
@@ -44,7 +49,7 @@ def assemble_http(base: Record, parts: HttpParts) -> Record:
         record = replace(record, first_request_at=timestamp(parts.first_at))
     if parts.probes:
         record = replace(record, probes=parts.probes)
-    return replace(record, tasks=tuple(parts.tasks))
+    return replace(record, tasks=parts.tasks)
 
 
 def _about(parts: HttpParts) -> HttpRecord:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
 
 from fairlap_race.contract.cluster_course import ClusterCourse
 from fairlap_race.contract.kept_samples import KeptSamples
+from fairlap_race.contract.machine_watch import Canary
 from fairlap_race.contract.probe import ProbeRecord
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
@@ -19,13 +23,17 @@ from fairlap_race.contract.record import (
     timestamp,
 )
 from fairlap_race.contract.request_evidence import RequestEvidence
+from fairlap_race.contract.resources import MachineTable
 from fairlap_race.contract.stored_metrics import StoredMetrics
 from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.elasticsearch.client import ElasticsearchClient
 from fairlap_race.elasticsearch.evidence import After, Before
+from fairlap_race.errors import StoppedError, TrackError
+from fairlap_race.http.health import UnhealthyError
 from fairlap_race.runner.guest import Site
 from fairlap_race.runner.supervise import Ended
-from fairlap_race.track.load import TrackDescription
+from fairlap_race.runner.telemetry_kept import KeptTelemetry
+from fairlap_race.track.load import Request, TrackDescription
 from fairlap_race.track.ready import Ready
 
 STOPPED = "the runner was told to stop before the race began"
@@ -37,6 +45,17 @@ class FailedError(Exception):
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
         self.outcome = Outcome(reason, message)
+
+
+@contextmanager
+def ending_race() -> Iterator[None]:
+    """Let what ends the track, the requests or the hosts of a race end the race, as a FailedError."""
+    try:
+        yield
+    except (TrackError, UnhealthyError) as error:
+        raise FailedError(error.reason, str(error)) from error
+    except StoppedError as error:
+        raise FailedError(Reason.RACE_ABORTED, STOPPED) from error
 
 
 @dataclass(frozen=True)
@@ -63,11 +82,25 @@ class Connected:
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A track that was loaded as Rally will load it."""
+class LoadedTrack:
+    """A track that was loaded as Rally will load it, with its corpora where Rally looks for them."""
 
     ready: Ready
+    request: Request
+    """with which it was loaded"""
     description: TrackDescription
+    record: TrackRecord
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A race that may begin."""
+
+    track: LoadedTrack
+    canary: Canary | None
+    """how fast the machine is before it"""
+    site: Site | None
+    """the existing cluster that it is a guest on; None for one of its own"""
 
 
 @dataclass(frozen=True)
@@ -83,9 +116,20 @@ class Numbers:
     sample_file: KeptSamples | None = None
 
 
-@dataclass
-class Parts:
-    """What is known so far: each part is None until its step has found it out."""
+@dataclass(frozen=True)
+class KnownParts:
+    """What is known so far: each part is None, or empty, until its step has found it out."""
+
+    def joined(self, more: Self) -> Self:
+        """Return this with what `more` knows; what that does not know stays. Pure."""
+        pairs = ((it, getattr(more, it.name)) for it in fields(more))
+        found: dict[str, Any] = {it.name: value for it, value in pairs if value != it.default}
+        return replace(self, **found)
+
+
+@dataclass(frozen=True)
+class Parts(KnownParts):
+    """What is known of a race that Rally runs."""
 
     host: Host | None = None
     before: Before | None = None
@@ -103,6 +147,9 @@ class Parts:
     course: ClusterCourse | None = None
     """what happened to it meanwhile"""
     stored: StoredMetrics | None = None
+    telemetry: KeptTelemetry | None = None
+    resources: MachineTable | None = None
+    """what the machines used, which stands beside the record"""
 
 
 def assemble(base: Record, parts: Parts) -> Record:
@@ -118,6 +165,30 @@ def assemble(base: Record, parts: Parts) -> Record:
         record = replace(record, track=parts.track)
     if site := parts.site:
         record = replace(record, target=site.report, fresh=Fresh(user_indices=site.occupied))
+    record = _with_rally(record, parts)
+    if parts.requests:
+        record = replace(record, requests=parts.requests)
+    if parts.stored:
+        record = replace(record, stored_metrics=parts.stored)
+    if parts.probes:
+        record = replace(record, probes=parts.probes)
+    if course := parts.course:
+        record = replace(record, course=course)
+    if after := parts.after:
+        record = replace(
+            record,
+            indices=after.indices,
+            shards=after.shards,
+            pipelines=after.pipelines,
+            failure_stores=after.failure_stores,
+            nodes_restarted=after.nodes_restarted,
+            totals=after.totals,
+        )
+    return record
+
+
+def _with_rally(record: Record, parts: Parts) -> Record:
+    """Return the record with how Rally ended and what it left behind."""
     if ended := parts.ended:
         record = replace(
             record,
@@ -136,22 +207,11 @@ def assemble(base: Record, parts: Parts) -> Record:
             sample_file=numbers.sample_file,
             rally=replace(record.rally, warnings=numbers.warnings),
         )
-    if parts.requests:
-        record = replace(record, requests=parts.requests)
-    if parts.stored:
-        record = replace(record, stored_metrics=parts.stored)
-    if parts.probes:
-        record = replace(record, probes=parts.probes)
-    if course := parts.course:
-        record = replace(record, course=course)
-    if after := parts.after:
+    if telemetry := parts.telemetry:
+        nothing = tuple(f"the telemetry device {name} collected nothing" for name in telemetry.without)
         record = replace(
             record,
-            indices=after.indices,
-            shards=after.shards,
-            pipelines=after.pipelines,
-            failure_stores=after.failure_stores,
-            nodes_restarted=after.nodes_restarted,
-            totals=after.totals,
+            left_out=(*record.left_out, *telemetry.left_out),
+            rally=replace(record.rally, warnings=(*record.rally.warnings, *nothing)),
         )
     return record

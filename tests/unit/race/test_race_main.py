@@ -12,12 +12,14 @@ from fairlap_race import __main__ as program
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import EnvironmentRecord, Fresh, Outcome, Record, TargetReport
+from fairlap_race.contract.track_record import TrackTask
 from fairlap_race.elasticsearch.client import TIMEOUT_SECONDS
 from fairlap_race.elasticsearch.evidence import Before
 from fairlap_race.runner import race as race_module
+from fairlap_race.runner import race_steps
 from fairlap_race.runner.config_map import ConfigMap, PatchError
 from fairlap_race.runner.harvest import evidence_limit
-from fairlap_race.runner.parts import Numbers, Prepared
+from fairlap_race.runner.parts import Numbers, Parts
 from fairlap_race.runner.race import RaceRunner
 from fairlap_race.track.load import TrackDescription
 from fairlap_race.track.ready import Ready
@@ -78,12 +80,12 @@ def test_a_bug_has_a_record(monkeypatch, server):
     assert code == 0 and record.outcome.reason is Reason.RALLY_FAILED and "division" in record.outcome.message
 
 
-@pytest.mark.parametrize("place", ["run", "_run"])
-def test_a_bug_that_quotes_a_header_is_told_by_its_name_alone(monkeypatch, server, place):
+@pytest.mark.parametrize(("place", "name"), [(RaceRunner, "run"), (race_module, "reach_elasticsearch")])
+def test_a_bug_that_quotes_a_header_is_told_by_its_name_alone(monkeypatch, server, place, name):
     def breaks(_):
         raise ValueError("Invalid header value b'ApiKey VnVhQ2ZH\\nVctZTBhT'")
 
-    monkeypatch.setattr(RaceRunner, place, breaks)
+    monkeypatch.setattr(place, name, breaks)
     _, record, _ = run(monkeypatch, server)
     assert record.outcome == Outcome(Reason.RALLY_FAILED, "the runner failed: ValueError")
 
@@ -102,14 +104,14 @@ def test_credentials_that_cannot_be_sent_are_said_without_a_word_of_them(
 
 
 def test_what_a_race_knew_before_a_bug_is_kept(monkeypatch, server):
-    def breaks(race):
-        race.secrets = ("word",)
-        race.parts.numbers = Numbers(samples_dropped=True)
-        race.files.log.parent.mkdir(parents=True, exist_ok=True)
-        race.files.log.write_text("Rally said much")
+    def breaks(it):
+        it.frame.secrets = ("word",)
+        it.frame.keep(Parts(numbers=Numbers(samples_dropped=True)))
+        it.files.log.parent.mkdir(parents=True, exist_ok=True)
+        it.files.log.write_text("Rally said much")
         raise KeyError("word")
 
-    monkeypatch.setattr(RaceRunner, "_run", breaks)
+    monkeypatch.setattr(race_module, "reach_elasticsearch", breaks)
     code, record, _ = run(monkeypatch, server)
     assert code == 0 and record.outcome.reason is Reason.RALLY_FAILED and record.samples_dropped
     assert "KeyError" in record.outcome.message and "word" not in record.outcome.message
@@ -128,10 +130,12 @@ def test_what_the_race_created_stays_after_a_bug_when_only_a_success_removes_it(
 
     found = Ready(tmp_path, "sha256:1")
     before = Before(EnvironmentRecord(version="9.0.0"), Fresh(), {}, {})
-    monkeypatch.setattr(race_module, "look_before", lambda *_: before)
-    monkeypatch.setattr(race_module.Site, "look", staticmethod(lambda *_: Guest()))
-    monkeypatch.setattr(RaceRunner, "_prepare", lambda *_: Prepared(found, TrackDescription()))
-    monkeypatch.setattr(RaceRunner, "_race", lambda *_: 1 / 0)
+    about = TrackDescription(tasks=(TrackTask("sleep", "sleep", "sleep"),))
+    monkeypatch.setattr(race_steps, "look_before", lambda *_: before)
+    monkeypatch.setattr(race_steps.Site, "look", staticmethod(lambda *_: Guest()))
+    monkeypatch.setattr(race_steps, "get_ready", lambda *_: found)
+    monkeypatch.setattr(race_steps, "describe_track", lambda *_: about)
+    monkeypatch.setattr(race_module, "run_rally", lambda *_: 1 / 0)
     target = {"remove": "onSuccess"}
     _, record, _ = run(monkeypatch, server, target=target, passwordFile=str(tmp_path / "password"))
     assert left_with == [Reason.RALLY_FAILED] == [record.outcome.reason]
@@ -162,13 +166,13 @@ def test_outside_a_pod(monkeypatch, server):
 def test_sigterm_before_the_race(monkeypatch, server, tmp_path):
     (tmp_path / "password").write_text("secret")
     started = time.monotonic()
-    real = race_module.look_before
+    real = race_steps.look_before
 
     def terminated(*arguments):
         os.kill(os.getpid(), signal.SIGTERM)
         return real(*arguments)
 
-    monkeypatch.setattr(race_module, "look_before", terminated)
+    monkeypatch.setattr(race_steps, "look_before", terminated)
     code, record, _ = run(monkeypatch, server, passwordFile=str(tmp_path / "password"))
     assert code == 0 and record.outcome.reason is Reason.RACE_ABORTED
     assert time.monotonic() - started < 5

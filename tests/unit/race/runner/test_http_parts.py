@@ -24,11 +24,13 @@ KNOWN: dict[str, Any] = {
     "hosts": (HttpHost("h:1", 200),),
     "exit_code": 0,
     "first_at": 1.0,
-    "tasks": [Task("c1")],
+    "tasks": (Task("c1"),),
     "probes": (ProbeRecord("hits"),),
     "hits": RequestHits("/hits", (3,)),
     "sample_file": KeptSamples(rows=2),
 }
+BESIDE = {"canary_before", "canary_after"}
+"""what stands beside the record"""
 
 
 def test_of_a_race_of_which_nothing_is_known_it_is_known_that_it_was_over_http() -> None:
@@ -36,7 +38,7 @@ def test_of_a_race_of_which_nothing_is_known_it_is_known_that_it_was_over_http()
 
 
 def test_everything_is_known() -> None:
-    assert set(KNOWN) == set(vars(HttpParts()))
+    assert {*KNOWN, *BESIDE} == set(vars(HttpParts()))
     found = assemble_http(BASE, HttpParts(**KNOWN))
     assert found == Record(
         mode="race",

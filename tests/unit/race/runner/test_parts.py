@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlap_race.contract.probe import ProbeRecord
 from fairlap_race.contract.race_spec import TargetSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
@@ -29,6 +30,7 @@ from fairlap_race.elasticsearch.evidence import After, Before
 from fairlap_race.runner.guest import Load, Site
 from fairlap_race.runner.parts import Host, Numbers, Parts, assemble
 from fairlap_race.runner.supervise import Ended
+from fairlap_race.runner.telemetry_kept import KeptTelemetry
 
 BASE = Record(mode="race", race_id="x", started_at="2026-01-01T00:00:00.000Z")
 KNOWN: dict[str, Any] = {
@@ -46,6 +48,8 @@ KNOWN: dict[str, Any] = {
         Outcome(Reason.REQUEST_ERRORS, "no"), "2026-01-01T00:00:01.000Z", (Task("bulk"),), True,
         LoadGenerator(cpu_share=0.5, saturated=True), ("a warning",),
     ),
+    "probes": (ProbeRecord("hits"),),
+    "telemetry": KeptTelemetry("packed", ("2 of 9 documents of gc",), ("jfr",)),
     "after": After((IndexRecord("logs"),), (), (Pipeline("p", 3),), ("n",), Totals(store_bytes=7)),
 }  # fmt: skip
 
@@ -59,7 +63,8 @@ def test_everything_is_known() -> None:
     assert found.environment == EnvironmentRecord(
         version="9.0.0", nodes=(Node("n"),), load_generator=LoadGeneratorHost(pod_name="p", cores=2)
     )
-    assert found.rally == Rally("2.13.0", 0, {"a": 1.0}, ("a warning",))
+    assert found.rally == Rally("2.13.0", 0, {"a": 1.0}, ("a warning", "the telemetry device jfr collected nothing"))
+    assert found.left_out == ("2 of 9 documents of gc",) and found.probes == KNOWN["probes"]
     assert found.fresh == Fresh(("logs",)), "on a target, only what the track touches is in the way"
     assert found.target == KNOWN["site"].report and found.track.name == "t"
     assert found.rally_exited_at == "1970-01-01T00:00:05.000Z"
@@ -78,6 +83,21 @@ def test_any_parts_make_a_record_that_says_no_more_than_they_know(names: set[str
     assert (found.target is None) is ("site" not in names)
     assert (found.fresh is None) is ({"site", "before"}.isdisjoint(names))
     assert (found.outcome == Outcome()) is ("numbers" not in names)
+
+
+@given(st.lists(st.sets(st.sampled_from(sorted(KNOWN)))))
+def test_of_what_is_known_nothing_gets_lost(steps: list[set[str]]) -> None:
+    parts = Parts()
+    for names in steps:
+        parts = parts.joined(Parts(**{name: KNOWN[name] for name in names}))
+    assert parts == Parts(**{name: KNOWN[name] for names in steps for name in names})
+
+
+def test_what_is_known_better_takes_the_place_of_what_was_known() -> None:
+    first, second = TrackRecord(name="t"), TrackRecord(name="t", digest="sha256:1")
+    assert Parts(track=first, probes=KNOWN["probes"]).joined(Parts(track=second)) == Parts(
+        track=second, probes=KNOWN["probes"]
+    )
 
 
 @pytest.mark.parametrize("name", sorted(KNOWN))
