@@ -131,7 +131,7 @@ def test_a_warm_up_goes_on_until_the_task_has_settled(runner: Runner, tmp_path: 
     assert first_violation(ran.record, asked()) is None
     (task,) = (it for it in ran.record.tasks if it.task == "slow")
     assert task.extended_warmup == ExtendedWarmup(120, settled=True)
-    assert task.warmup_seconds is not None and 14 <= task.warmup_seconds <= 60
+    assert task.warmup_seconds is not None and 14 <= task.warmup_seconds <= 110, "before its limit"
     assert task.duration_seconds is not None and 4.5 <= task.duration_seconds <= 7
     assert task.windows is not None and task.windows.count >= 4, "both clients measured at the same time"
     assert not said(ran, Reason.WARMUP_TOO_SHORT)

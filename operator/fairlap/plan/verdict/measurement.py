@@ -26,6 +26,12 @@ def violation(record: Record, _: BenchmarkSpec) -> Violation | None:
     if any(task.samples.normal for task in record.tasks if task.task in reported):
         return None
     names = _shown([task.name for task in record.track.tasks])
+    if reported and reported <= drowned_probes(record):
+        return Violation(
+            Reason.NO_TASKS,
+            f"at no rate that was tried anything was measured before it was given up ({names}): begin with a lower "
+            "race.capacity.targetThroughput.from, or see what keeps the server from answering",
+        )
     return Violation(
         Reason.NO_TASKS,
         f"no task of the schedule is measured: Rally reports on none of its {len(record.track.tasks)} tasks ({names}); "

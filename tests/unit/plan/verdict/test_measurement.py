@@ -6,13 +6,16 @@ import pytest
 from tests.fixtures.message_form import looks_like
 from world import good_record, spec
 
+from fairlap.plan.verdict import measurement
 from fairlap.plan.verdict.checks import first_violation, remarks
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract import record as rec
+from fairlap_race.contract.capacity_search import CapacitySearch
 from fairlap_race.contract.extended_warmup import ExtendedWarmup
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.schedule_record import ScheduleRecord
 from fairlap_race.contract.settling import Settling
+from fairlap_race.contract.sweep import SweepSpec, SweepStep
 from fairlap_race.contract.task_load import TaskLoad
 from fairlap_race.contract.track_record import TrackTask
 
@@ -55,6 +58,17 @@ def test_a_race_of_nothing_that_is_reported_is_none(name: str) -> None:
     violation = first_violation(record, spec())
     assert violation is not None and violation.reason is Reason.NO_TASKS
     assert f"Rally reports on none of its 1 tasks ({name})" in violation.message
+
+
+def test_a_search_whose_every_rate_drowned_says_what_to_write() -> None:
+    """Rally reports on all of them; to put another task into the schedule would be no cure."""
+    probes = ("search@5", "search@20")
+    drowned = [replace(task(name, samples=(100, 0)), rally=None) for name in probes]
+    search = SweepSpec("search", steps=tuple(SweepStep(it, kept=False) for it in probes), search=CapacitySearch())
+    record = raced(*drowned)
+    found = measurement.violation(replace(record, track=replace(record.track, sweep=search)), spec())
+    assert found is not None and found.reason is Reason.NO_TASKS
+    assert "(search@5, search@20): begin with a lower race.capacity.targetThroughput.from" in found.message
 
 
 def test_one_measured_task_is_enough() -> None:
