@@ -21,6 +21,7 @@ from fairlap.comparison.raced import NotARaceError, Raced, read_race
 from fairlap.comparison.raced_benchmark import recorded_race
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RACE, KEY_RECORD, Record
+from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
 from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, unpacked
 
 _UNKNOWN = (
@@ -140,7 +141,8 @@ def _race_of(config_map: dict[str, Any], label: str, known: dict[str, str] | Non
     """
     read = Record.from_json(text_of(config_map, KEY_RECORD))
     if read is not None and known is not None:
-        return recorded_race(label, read, {**known, **_found(read)})
+        table = MachineTable.from_json(text_of(config_map, KEY_RESOURCES))
+        return recorded_race(label, read, {**known, **_found(read)}, table)
     told = _of_race_json(config_map, label, read)
     if read is None:
         return replace(told, facts=told.facts if known is None else known, judged=True)

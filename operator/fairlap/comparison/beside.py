@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from fairlap.comparison.block_numbers import OF_DEVICE
 from fairlap.comparison.fairness_table import row_of
 from fairlap.comparison.gate_metrics import CAPACITY_GATE, DEFAULT_MARGINS
 from fairlap.comparison.raced import Kind, Number, Raced
@@ -99,7 +100,7 @@ def put_beside(baseline: Sequence[Raced], contender: Sequence[Raced], *, in_bloc
     obstacles += _failed(everyone)
     obstacles += [words for group in (baseline, contender) for words in _varies(group, in_blocks=in_blocks)]
     obstacles += _on_two_machines(baseline, contender) if in_blocks else []
-    common = [number for number in everyone[0].values if all(number in race.values for race in everyone)]
+    common = [number for number in everyone[0].values if _all_have(everyone, number)]
     if not common:
         obstacles.append("the races have no number in common")
     arms = _Arms(baseline, contender, in_blocks)
@@ -110,6 +111,13 @@ def put_beside(baseline: Sequence[Raced], contender: Sequence[Raced], *, in_bloc
     if more := len(sentences[_MOST_OBSTACLES:]):
         sentences[_MOST_OBSTACLES:] = [f"and {more} more of these"]
     return Beside(verdict, gates, others, tuple(found), tuple(sentences), tuple(_notes(arms, common)))
+
+
+def _all_have(races: Sequence[Raced], number: Number) -> bool:
+    """Tell whether all races have a number, and by the same source: a device's bytes are no container's."""
+    columns = number.kind.about.columns
+    told = {race.sources.get(columns, "") for race in races if columns}
+    return all(number in race.values for race in races) and len(told) <= 1
 
 
 def is_workload(what: str) -> bool:
@@ -325,6 +333,12 @@ def _notes(arms: _Arms, common: Sequence[Number]) -> Iterable[str]:
     missing = [task for task in tasks if not any(number.task == task for number in common)]
     if missing:
         yield f"not compared, since not every race has it: {', '.join(missing)}"
+    used = dict.fromkeys(number for race in everyone for number in race.values if number.kind.about.columns)
+    if lacking := dict.fromkeys(number.kind.words for number in used if number not in common):
+        yield f"not compared, since not every race has it by the same source: {', '.join(lacking)}"
+    told_by = everyone[0].sources.get(Kind.DISK.about.columns)
+    if any(number.kind == Kind.DISK for number in common) and told_by == OF_DEVICE:
+        yield f"{Kind.DISK.words} are of the whole device, whoever wrote: Elasticsearch knows no container"
     yield from _left_out(arms, common)
 
 

@@ -14,7 +14,7 @@ Key = tuple[str, str]
 """task, "" for the whole race, and metric"""
 
 
-_OF_DEVICE = "nodeStats"
+OF_DEVICE = "nodeStats"
 """the source that knows no container: what it tells of the disk is of the whole device"""
 
 
@@ -88,7 +88,7 @@ class BlockNumbers:
         unit = units.pop() if len(units) == 1 else METRICS[metric].unit
         named = () if task or not METRICS[metric].of_tasks else tuple(good)
         left_out = {each: why for each, why in missing.items() if why}
-        of_device = metric == "diskWriteBytes" and arms[0][0].sources.get(METRICS[metric].columns) == _OF_DEVICE
+        of_device = metric == "diskWriteBytes" and arms[0][0].sources.get(METRICS[metric].columns) == OF_DEVICE
         return Pairs(tuple(one), tuple(two), named, unit, min(counts, default=None), "", left_out, of_device)
 
     def twin_ratios(self, tasks: Sequence[str], metric: str) -> list[float]:

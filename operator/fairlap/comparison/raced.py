@@ -34,6 +34,10 @@ class Kind(Enum):
     STORE = "storeBytes"
     CAPACITY = "capacity"
     """only of a Benchmark that looks for it"""
+    CPU = "cpuSecondsPerOperation"
+    """only of a Benchmark whose Elasticsearch told what it used, as are the next two"""
+    MEMORY = "memoryPeakBytes"
+    DISK = "diskWriteBytes"
 
     @property
     def about(self) -> MetricKind:
@@ -79,7 +83,7 @@ class Raced:
     identity: str
     """the same wherever the same race is read from again"""
     values: Mapping[Number, float]
-    """operations per second, milliseconds, bytes"""
+    """operations per second, milliseconds, seconds, bytes"""
     facts: Mapping[str, str] = field(default_factory=dict)
     """what is known of how it ran, in words"""
     supported: frozenset[Number] = frozenset()
@@ -88,6 +92,8 @@ class Raced:
     """by task, 0 to 1"""
     units: Mapping[Number, str] = field(default_factory=dict)
     """of throughputs, as their tasks have them"""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """who told what the Elasticsearch nodes used, by group of columns"""
     judged: bool = False
     """it is a Benchmark's, and was found to count"""
     began: str = ""

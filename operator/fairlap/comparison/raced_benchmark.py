@@ -76,10 +76,13 @@ def race_record(
     )
 
 
-def recorded_race(name: str, record: Record, facts: Mapping[str, str]) -> Raced:
-    """Return a valid race of a Benchmark with the numbers that Comparisons compare; `facts`: what is known of it."""
+def recorded_race(name: str, record: Record, facts: Mapping[str, str], table: MachineTable | None = None) -> Raced:
+    """Return a valid race of a Benchmark with the numbers that Comparisons compare; `facts`: what is known of it.
+
+    `table`: what the machines did, where that is known.
+    """
     kinds = {kind.value: kind for kind in Kind}
-    numbers = islice(_numbers(record, None), _MOST_NUMBERS)
+    numbers = islice(_numbers(record, table), _MOST_NUMBERS)
     found = {Number(each.task, kinds[each.metric]): each for each in numbers if each.metric in kinds}
     rates = {task.task: task.rally.error_rate if task.rally else None for task in record.comparable_tasks}
     return Raced(
@@ -90,6 +93,7 @@ def recorded_race(name: str, record: Record, facts: Mapping[str, str]) -> Raced:
         supported=frozenset(number for number, each in found.items() if each.supported),
         error_rates={task: rate for task, rate in rates.items() if rate is not None},
         units={number: each.unit for number, each in found.items()},
+        sources=_sources(table),
         judged=True,
     )
 

@@ -22,6 +22,7 @@ from fairlap.statistics.paired import LARGEST_CHANGE
 from fairlap_race.contract.config_maps import packed as packed_texts
 from fairlap_race.contract.http_record import HttpRecord, RequestHits
 from fairlap_race.contract.record import KEY_RECORD, Counts, Record, Task, Totals
+from fairlap_race.contract.resources import ELASTICSEARCH, KEY_RESOURCES, Machine, MachineTable, Usage
 from fairlap_race.contract.turns import TaskTurns
 from fairlap_race.rally.race_json import rally_numbers
 
@@ -197,6 +198,7 @@ class Cluster:
         self._hits = hits or {}
         self.invalid: dict[str, set[int]] = {}
         self.changed: dict[str, Callable[[Record], Record]] = {}
+        self.used: dict[str, MachineTable] = {}
 
     def benchmark(self, name: str) -> dict[str, Any]:
         invalid = self.invalid.get(name, {6})
@@ -221,6 +223,8 @@ class Cluster:
         record = recorded(name, race, self._hits.get(benchmark))
         record = self.changed.get(benchmark, lambda it: it)(record)
         texts = {KEY_RECORD: "[]" if benchmark in ("old", "odd", "large") else record.to_json()}
+        if benchmark in self.used:
+            texts[KEY_RESOURCES] = self.used[benchmark].to_json()
         if benchmark != "large" and record.http is None:
             texts["race.json"] = "[]" if benchmark == "odd" else json.dumps(race)
         return {"binaryData": packed_texts(texts)}
@@ -279,6 +283,36 @@ def test_a_record_that_is_gone(name: str, words: str) -> None:
 def test_a_record_from_before_is_compared_by_its_race_json(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "old", "es9", connect=lambda: Cluster(old=1.2, es9=1.0))
     assert text.startswith("Improved: es9 against old, 5 and 5 races\n")
+
+
+def used(wrote: float, disk: str = "prometheus") -> MachineTable:
+    """Return what two nodes did: half of the bytes each."""
+    usage = Usage(seconds=60.0, memory_peak_bytes=1e9, disk_write_bytes=wrote / 2)
+    node = Machine(role=ELASTICSEARCH, sources={"memory": "nodeStats", "disk": disk}, race=usage)
+    return MachineTable(machines=(replace(node, name="a"), replace(node, name="b")))
+
+
+def test_what_it_costs_is_beside_how_fast_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """Half of the question: memory and what was written, as hints."""
+    cluster = Cluster(a=1.0, b=1.0)
+    cluster.used = {"a": used(1e6), "b": used(3e6)}
+    lines = printed(capsys, "a", "b", connect=lambda: cluster).splitlines()
+    assert lines[0].startswith("NoDifference: "), "no gate decides by it unless it is declared in a Comparison"
+    (row,) = [line for line in lines if "bytes written to disk" in line]
+    assert "1,000,000" in row and "3,000,000" in row and any("peak of memory" in line for line in lines)
+    assert "the whole device" not in "".join(lines)
+
+
+def test_bytes_of_a_device_are_told_as_such_and_are_not_put_beside_those_of_containers(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cluster = Cluster(a=1.0, b=1.0)
+    cluster.used = {"a": used(1e6, "nodeStats"), "b": used(3e6, "nodeStats")}
+    assert "bytes written to disk are of the whole device" in printed(capsys, "a", "b", connect=lambda: cluster)
+    cluster.used["b"] = used(3e6)
+    text = printed(capsys, "a", "b", connect=lambda: cluster)
+    assert "3,000,000" not in text and "peak of memory" in text
+    assert "not every race has it by the same source: bytes written to disk" in text
 
 
 def over_http(record: Record, requests: int = 2, hits: tuple[int | None, ...] = (3, 4)) -> Record:
