@@ -315,6 +315,8 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error("--steady: races in turn send as many requests each; use --param search_warmup_time_period=N")
     if options.version != throwaway.VERSION and (options.state == "targets" or options.lever or options.smallest):
         parser.error("--version is of the clusters that a Comparison builds: give --state kept, fresh or duet")
+    if options.smallest and any(LEVERS[name].params == TIMED_PARAMS for name in options.lever):
+        parser.error("--smallest counts searches: a lever of seconds of warm-up has no smallest size")
     if options.load and options.track != REQUESTS:
         parser.error("--load is how k6 sends: give --track requests")
     if options.smallest and options.track != "log_ingest":

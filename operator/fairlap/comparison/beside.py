@@ -116,7 +116,7 @@ def put_beside(baseline: Sequence[Raced], contender: Sequence[Raced], *, in_bloc
 def _all_have(races: Sequence[Raced], number: Number) -> bool:
     """Tell whether all races have a number, and by the same source: a device's bytes are no container's."""
     columns = number.kind.about.columns
-    told = {race.sources.get(columns, "") for race in races if columns}
+    told = {race.sources.get(columns, "") for race in races if columns} - {""}
     return all(number in race.values for race in races) and len(told) <= 1
 
 

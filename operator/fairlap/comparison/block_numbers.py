@@ -88,7 +88,8 @@ class BlockNumbers:
         unit = units.pop() if len(units) == 1 else METRICS[metric].unit
         named = () if task or not METRICS[metric].of_tasks else tuple(good)
         left_out = {each: why for each, why in missing.items() if why}
-        of_device = metric == "diskWriteBytes" and arms[0][0].sources.get(METRICS[metric].columns) == OF_DEVICE
+        told = {race.sources.get(METRICS[metric].columns) for arm in arms for race in arm}
+        of_device = metric == "diskWriteBytes" and OF_DEVICE in told
         return Pairs(tuple(one), tuple(two), named, unit, min(counts, default=None), "", left_out, of_device)
 
     def twin_ratios(self, tasks: Sequence[str], metric: str) -> list[float]:
@@ -157,7 +158,8 @@ def _missing(arms: Iterable[Sequence[RacedNumbers]], tasks: str | Sequence[str],
     """Return what keeps a number from deciding: absent, requests, rate, sources; "" for nothing."""
     races = [race for arm in arms for race in arm]
     columns = METRICS[metric].columns
-    several = bool(columns) and len({race.sources.get(columns, "") for race in races}) > 1
+    # A number is always somebody's: a record that does not say whose is of an operator from before.
+    several = bool(columns) and len({race.sources.get(columns, "") for race in races} - {""}) > 1
     for task in [tasks] if isinstance(tasks, str) else tasks:
         numbers = [race.numbers.get((task, metric)) for race in races]
         if any(each is None or (each.value <= 0 and not METRICS[metric].exact) for each in numbers):
@@ -193,15 +195,15 @@ def _why_none(
             "iterations or a longer time-period in the track, or gate on a lower percentile"
         )
     if "sources" in reasons:
-        told = dict.fromkeys(race.sources.get(kind.columns) or "nobody" for arm in arms for race in arm)
+        told = dict.fromkeys(who for arm in arms for race in arm if (who := race.sources.get(kind.columns)))
         return (
             f"{kind.words} was told by {' in some races and by '.join(told)} in others, which do not mean the same: "
             "see that Prometheus (prometheus.url of the chart) answers during all races, or do without it"
         )
     if metric == "diskWriteBytes":
         return (
-            "not every race of both has it: Elasticsearch tells what its whole device wrote, which in turn is what all "
-            "variants wrote; set prometheus.url of the chart, which knows single containers"
+            "not every race of both has it: nothing was written to a device there, or, in turn, what Elasticsearch "
+            "tells of its whole device is what all variants wrote; prometheus.url of the chart knows single containers"
         )
     if metric == "capacity":
         return (

@@ -11,6 +11,8 @@ from fairlap.plan.steps import CHECK, PROBE
 
 _MACHINE = "kubernetes.io/hostname"
 _WISHED = "preferredDuringSchedulingIgnoredDuringExecution"
+_EARLIER = (16, 8, 4, 2, 1)
+"""weights of the first names of a list: together they change little of the score of a machine that is not in it"""
 _DEMANDED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -120,8 +122,8 @@ def _off(names: Sequence[str]) -> Iterator[Json]:
     """Yield the wishes to keep off machines: off all of them and, where only these are left, off the earlier ones."""
     yield {"weight": 100, "preference": {"matchFields": [_named("NotIn", name) for name in names]}}
     if len(names) > 1:
-        for place, name in enumerate(names):
-            yield {"weight": max(64 >> place, 1), "preference": {"matchFields": [_named("NotIn", name)]}}
+        for weight, name in zip(_EARLIER, names, strict=False):
+            yield {"weight": weight, "preference": {"matchFields": [_named("NotIn", name)]}}
 
 
 def _named(operator: str, name: str) -> Json:

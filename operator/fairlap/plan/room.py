@@ -9,7 +9,14 @@ from fairlap.api.names import is_race
 from fairlap.api.status import Step
 from fairlap.plan.conditions import Observation, moment, stamp
 from fairlap.plan.deadline import Deadline
-from fairlap.plan.explain.trouble import LACKS_CPU, Trouble, is_running, load_generators
+from fairlap.plan.explain.trouble import (
+    LACKS_CPU,
+    Trouble,
+    elasticsearch_pods,
+    is_running,
+    load_generators,
+    machines_of,
+)
 from fairlap.plan.failure import fail
 from fairlap.plan.node_processors import share_instead
 from fairlap.plan.seen import Plan, Seen
@@ -72,12 +79,26 @@ def give_way(seen: Seen, step: Step, trouble: Trouble | None, search: RoomSearch
 def may_share(seen: Seen, trouble: Trouble) -> bool:
     """Return whether whole processors, which no machine has, may be given up for a share: no number stands on them yet.
 
-    In a Comparison the preparation alone decides that, for all races of all variants.
+    In a Comparison the preparation alone decides that, for all races of all variants. What others of ours have taken
+    they give back, and a share would be kept off their machines as well; so would a cluster be built anew for nothing
+    where the load generator finds no processor on machines that Elasticsearch is not on.
     """
     given = seen.status.node_processors
     raced = any(is_race(race.name) for race in seen.status.races)
     of_block = bool(seen.turn.led_by) and seen.subject.spec.repetitions > 0
-    return bool(given and given.whole) and LACKS_CPU in trouble.message and not raced and not of_block
+    theirs = bool(seen.kept) or seen.others_race
+    lacks = LACKS_CPU in trouble.message and _could_be_with_elasticsearch(seen)
+    return bool(given and given.whole) and lacks and not (raced or of_block or theirs)
+
+
+def _could_be_with_elasticsearch(seen: Seen) -> bool:
+    """Return whether the load generator may use a machine that has Elasticsearch, where it is the one that waits."""
+    there, wanted = machines_of(elasticsearch_pods(seen.children.pods)), seen.subject.spec.race.scheduling
+    if not load_generators(seen.children.pods) or wanted is None:
+        return True
+    built = seen.subject.spec.elasticsearch
+    labels = built.scheduling.node_selector if built and built.scheduling else {}
+    return set(wanted.machines or there) & set(there) != set() and wanted.node_selector.items() <= labels.items()
 
 
 def take_back(seen: Seen, step: Step) -> Plan | None:

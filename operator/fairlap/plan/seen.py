@@ -93,6 +93,8 @@ class Seen:
     """the uids of those that the same Comparison keeps: they are raced one at a time, and may share machines"""
     kept_on: tuple[str, ...] = ()
     """machines of the cluster that it races on, where its Comparison keeps that: none of its own pods is there"""
+    others_race: bool = False
+    """whether somebody else holds a place for races, whose pods may have the processors that it finds taken"""
     in_block: bool = False
     """whether it races in a Comparison's block while others may race, too: none of them comes to its machines"""
     children: Children = Children()

@@ -90,7 +90,7 @@ def _empty(spec: BenchmarkSpec) -> Iterator[str]:
 
 def _too_long_a_sweep(spec: BenchmarkSpec) -> Iterator[str]:
     race, most = spec.race, parse_duration(spec.timeouts.race).total_seconds()
-    seconds = least_seconds(race.sweep, race.load) if race.sweep else 0.0
+    seconds = least_seconds(race.sweep, race.load, steady=race.steady is not None) if race.sweep else 0.0
     if seconds > most:
         yield (
             f"race.sweep takes {seconds:.0f} s at least, and timeouts.race is {spec.timeouts.race}: write fewer or "
@@ -107,7 +107,7 @@ def _impossible_search(spec: BenchmarkSpec) -> Iterator[str]:
     capacity, most = spec.race.capacity, parse_duration(spec.timeouts.race).total_seconds()
     if capacity is None:
         return
-    if (seconds := most_seconds(capacity)) > most:
+    if (seconds := most_seconds(capacity, steady=spec.race.steady is not None)) > most:
         yield (
             f"race.capacity takes {seconds:.0f} s if the probes contradict each other, and timeouts.race is "
             f"{spec.timeouts.race}: write a shorter duration of a probe, or a longer time there"

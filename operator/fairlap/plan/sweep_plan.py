@@ -11,6 +11,9 @@ from fairlap.api.sweep_spec import Sweep
 from fairlap_race.contract.capacity_search import MOST_TRIES, CapacitySearch
 from fairlap_race.contract.sweep import RANDOM, SEARCH, SweepSpec, search_steps, steps_of
 
+_SETTLED_AFTER_SECONDS = 36.0
+"""from so many seconds of requests race.steady tells whether a task has settled (docs/noise.md)"""
+
 
 def sweep_spec(sweep: Sweep | None, race_id: str, load: RequestLoad | None = None) -> SweepSpec | None:
     """Return the steps of the race `race_id`, whose random order is its own; None without a sweep.
@@ -64,9 +67,13 @@ def _search_spec(capacity: CapacityGoal) -> SweepSpec:
     )
 
 
-def most_seconds(capacity: CapacityGoal) -> float:
-    """Return how long the probes take at most, in seconds."""
-    return MOST_TRIES * capacity.probe_seconds
+def most_seconds(capacity: CapacityGoal, *, steady: bool = False) -> float:
+    """Return how long the probes take at most, in seconds; `steady`: each that warms up does so until it is settled.
+
+    Then it is what they take where each is at once.
+    """
+    warmup = parse_duration(capacity.warmup).total_seconds()
+    return MOST_TRIES * (capacity.probe_seconds - warmup + _warmup(warmup, steady=steady))
 
 
 def allowed_errors(race: Race) -> Mapping[str, float]:
@@ -86,10 +93,19 @@ def allowed_errors(race: Race) -> Mapping[str, float]:
     return {**dict.fromkeys(sweep.names, shares[sweep.task]), **rest}
 
 
-def least_seconds(sweep: Sweep, load: RequestLoad | None = None) -> float:
-    """Return how long the steps take at least, their warm-ups and intervals included; 0 where the task ends itself."""
+def least_seconds(sweep: Sweep, load: RequestLoad | None = None, *, steady: bool = False) -> float:
+    """Return how long the steps take at least, their warm-ups and intervals included; 0 where the task ends itself.
+
+    `steady`: each that warms up does so until it is settled.
+    """
     planned = sweep_spec(sweep, "", load)
     if planned is None or planned.duration_seconds is None:
         return 0.0
     steps = len(planned.steps)
-    return steps * (planned.duration_seconds + planned.warmup_seconds) + (steps - 1) * planned.interval_seconds
+    warmup = _warmup(planned.warmup_seconds, steady=steady)
+    return steps * (planned.duration_seconds + warmup) + (steps - 1) * planned.interval_seconds
+
+
+def _warmup(seconds: float, *, steady: bool) -> float:
+    """Return how long a step warms up at least."""
+    return max(seconds, _SETTLED_AFTER_SECONDS) if steady and seconds else seconds

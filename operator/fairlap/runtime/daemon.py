@@ -63,6 +63,8 @@ class Daemon(DriveLoop[BenchmarkStatus]):
         beside = frozenset(kept.keys() & siblings)
         seen = replace(seen, turn=turn, check_turn=check_turn, kept=strange, beside=beside)
         seen = replace(seen, in_block=self.operator.is_in_block(self.uid), kept_on=self._kept_on(seen.subject))
+        ours = {self.uid, self.operator.places.leader(self.uid, seen.subject.namespace)}
+        seen = replace(seen, others_race=bool(self.operator.places.holders() - ours))
         if not seen.status.step and self.operator.places.lags(self.uid, held_place(seen.status)):
             return 0.5  # the event of our own write will wake it
         if not woken and seen.status.step:

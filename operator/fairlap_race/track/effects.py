@@ -102,6 +102,23 @@ def changes_of_what_is_left(actions: Iterable[Action], again: Collection[str]) -
     return words
 
 
+def deleted_at_last(actions: Iterable[Action]) -> tuple[str, ...]:
+    """Return the data that the actions in their order create or write to and delete again.
+
+    None where some is left, or where it cannot be told of each action what it leaves.
+    """
+    left: dict[tuple[str, str], None] = {}
+    made: dict[tuple[str, str], None] = {}
+    for item in (item for action in actions for item in _of(action)):
+        if isinstance(item, str):
+            return ()
+        if item.deletes:
+            left = {it: None for it in left if not _reaches(item, it)}
+        if item.creates and item.kind in (INDEX, DATA_STREAM):
+            left[item.kind, item.name] = made[item.kind, item.name] = None
+    return () if left else tuple(f"{kind} {name}" for kind, name in made)
+
+
 def _reaches(touch: Touch, there: tuple[str, str]) -> bool:
     pattern = "*" if touch.name == "_all" else touch.name
     return touch.kind == there[0] and fnmatch.fnmatchcase(there[1], pattern)

@@ -283,6 +283,7 @@ def test_the_names_of_comparisons_are_short_enough(track: str, state: str) -> No
         (("--param", "documents"), "is not KEY=VALUE"), (("--param", "=1"), "is not KEY=VALUE"),
         (("--lever", "steady", "--steady", "5m"), "leave out --challenge"),
         (("--state", "duet", "--steady", "5m"), "send as many requests each"),
+        (("--smallest", "--lever", "warmup"), "--smallest counts searches"),
     ],
 )  # fmt: skip
 def test_flags_that_say_nothing_are_refused(

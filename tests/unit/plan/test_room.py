@@ -364,6 +364,37 @@ def test_memory_that_no_machine_has_takes_no_whole_processors_away() -> None:
     assert emptied(builds(WANTED), lined_up).node_processors == WHOLE
 
 
+@pytest.mark.parametrize("look", [builds, loads])
+@pytest.mark.parametrize("theirs", [{"kept": {"u": "ns/old"}}, {"others_race": True}])
+def test_processors_that_others_of_ours_have_are_waited_for(look: Any, theirs: Any) -> None:
+    """A share would be kept off their machines as well, and be that of all races once they are gone."""
+    todo = plan(replace(crowded(look), **theirs)).status
+    assert todo.node_processors == WHOLE and todo.step and not todo.step.gives_way
+
+
+@pytest.mark.parametrize(
+    ("elasticsearch", "race", "shares"),
+    [
+        ({}, {}, True),
+        ({"machines": ["m1", "m2"]}, {"machines": ["m1"]}, True),
+        ({"machines": ["m1"]}, {"machines": ["m2"]}, False),
+        ({"nodeSelector": {"pool": "data"}}, {"nodeSelector": {"pool": "load"}}, False),
+        ({}, {"nodeSelector": {"pool": "load"}}, False),
+        ({"nodeSelector": {"pool": "data"}}, {"nodeSelector": {"pool": "data"}}, True),
+        ({"nodeSelector": {"pool": "data"}}, {}, True),
+    ],
+)
+def test_a_cluster_is_not_built_anew_for_a_load_generator_that_goes_elsewhere(
+    elasticsearch: Any, race: Any, shares: bool
+) -> None:
+    of = spec(elasticsearch={"scheduling": elasticsearch}, race={"scheduling": race})
+    on = replace(NO_CPU_LOADING, pods=[pod("es-0", node="m1"), *NO_CPU_LOADING.pods[1:]])
+    todo = plan(replace(crowded(loads, of=of), children=on)).status
+    assert todo.step and todo.step.gives_way is shares
+    building = plan(crowded(builds, of=of)).status
+    assert building.step and building.step.gives_way, "it is Elasticsearch that finds none"
+
+
 def test_a_load_generator_that_found_its_machine_after_all_keeps_the_cluster_as_it_was_built() -> None:
     before = crowded(loads)
     said = plan(before).status

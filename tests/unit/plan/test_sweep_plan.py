@@ -2,9 +2,10 @@
 
 import pytest
 
+from fairlap.api.capacity_spec import CapacityGoal
 from fairlap.api.load_spec import RequestLoad
 from fairlap.api.sweep_spec import Sweep
-from fairlap.plan.sweep_plan import least_seconds, sweep_spec
+from fairlap.plan.sweep_plan import least_seconds, most_seconds, sweep_spec
 
 
 @pytest.mark.parametrize(
@@ -26,3 +27,16 @@ def test_duration_and_warmup_are_those_of_the_load_where_the_sweep_has_none(
     found = sweep_spec(sweep, "race", load)
     assert found is not None and (found.duration_seconds, found.warmup_seconds) == wanted
     assert least_seconds(sweep, load) == 2 * ((wanted[0] or 0.0) + wanted[1])
+
+
+@pytest.mark.parametrize(("warmup", "seconds"), [("5s", 36.0), ("50s", 50.0), ("0s", 0.0)])
+def test_a_step_that_warms_up_until_it_is_settled_takes_as_long_as_it_takes_to_tell(
+    warmup: str, seconds: float
+) -> None:
+    sweep = Sweep(task="search", clients=[1, 2, 4], duration="10s", warmup=warmup)
+    assert least_seconds(sweep, steady=True) == 3 * (10 + seconds)
+    capacity = CapacityGoal.model_validate(
+        {"task": "search", "objective": {"p99": "50ms"}, "targetThroughput": {"from": 1, "to": 9}, "warmup": warmup}
+    )
+    probes = most_seconds(capacity) / capacity.probe_seconds
+    assert most_seconds(capacity, steady=True) == pytest.approx(probes * (30 + seconds))

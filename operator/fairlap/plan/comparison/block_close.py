@@ -58,10 +58,11 @@ _NOT_OF_THE_SPEC: Final[frozenset[str]] = frozenset(
 )
 _OF_THE_SPEC: Final[frozenset[str]] = frozenset(
     {
-        *(Reason.INVALID_SPEC, Reason.UNKNOWN_TRACK, Reason.UNKNOWN_CHALLENGE, Reason.UNKNOWN_TASK, Reason.NO_TASKS),
-        *(Reason.UNKNOWN_PARAMETER, Reason.PARAMETER_MISSING, Reason.TRACK_INVALID, Reason.TEMPLATE_ERROR),
+        *(Reason.INVALID_SPEC, Reason.UNKNOWN_TRACK, Reason.UNKNOWN_CHALLENGE, Reason.UNKNOWN_TASK),
+        *(Reason.UNKNOWN_PARAMETER, Reason.PARAMETER_MISSING, Reason.TEMPLATE_ERROR),
     }
 )
+"""Not TrackInvalid, as which a package ends that was not to be had, nor NoTasks, as an engine that does not answer."""
 _LONGEST_DISTURBANCE = 400
 """Characters of it in a status, which has room for all races of all blocks; the block's record has it whole."""
 

@@ -19,6 +19,7 @@ from esrally.track import loader
 
 from fairlap_race.contract.race_spec import RACED_AGAIN
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.some_of import some_of
 from fairlap_race.track.check.diagnose import TEMPLATE_LISTS, body_errors, check_track_file, explain
 from fairlap_race.track.check.documents import corpus_errors, corpus_file, used_documents
 from fairlap_race.track.check.facts import track_facts
@@ -38,9 +39,10 @@ from fairlap_race.track.check.tasks import (
 from fairlap_race.track.check.text import duplicate_keys, quoted, windows_line, words
 from fairlap_race.track.check.undefined import EmptyVariable, empty_variables
 from fairlap_race.track.child import answer_parent
-from fairlap_race.track.effects import changes_of_what_is_left
+from fairlap_race.track.effects import changes_of_what_is_left, deleted_at_last
 from fairlap_race.track.load import TRACK_FILE, Request, TrackDescription, action_of, describe, rally_config
 
+_LISTED = 5
 _HEAD_BYTES = 64 * 1024
 """of a large corpus; its lines all end alike"""
 _SMALL_BYTES = 1024 * 1024
@@ -74,8 +76,15 @@ def _errors_again(request: Request, answer: TrackDescription) -> Iterator[Findin
     track = load(request, answer.params)
     challenge = track.find_challenge_or_default(request.challenge or "")
     leaves = [leaf for element in challenge.schedule for leaf in element]
-    actions = (action_of(request, track, leaf) for leaf in leaves)
-    changes = changes_of_what_is_left(actions, request.raced_again)
+    try:
+        actions = [action_of(request, track, leaf) for leaf in leaves]
+        changes, deleted = changes_of_what_is_left(actions, request.raced_again), deleted_at_last(actions)
+    except Exception:  # the track's own values, which describe() below looks at again and words
+        changes, deleted = {}, ()
+    if deleted and not changes:
+        what = f"{RACED_AGAIN}: at its end the challenge has deleted what its tasks read: {some_of(deleted, _LISTED)}"
+        yield finding(Reason.INVALID_SPEC, what, "Leave that out (race.excludeTasks), or write design.state: Fresh")
+        return
     if changes:
         listed = "; ".join(f"task {task} {what}" for task, what in changes.items())
         cure = (

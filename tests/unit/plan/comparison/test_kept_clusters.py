@@ -115,7 +115,7 @@ def test_fresh_clusters_race_nothing_again() -> None:
     assert not [race.name for race in film.created if "racedAgain" in race.spec]
 
 
-OF_THE_SPEC = ("UnknownTask", "NoTasks", "InvalidSpec", "TrackInvalid", "ParameterMissing", "TemplateError")
+OF_THE_SPEC = ("UnknownTask", "InvalidSpec", "ParameterMissing", "TemplateError")
 
 
 @pytest.mark.parametrize(

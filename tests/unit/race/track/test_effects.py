@@ -3,7 +3,7 @@
 import pytest
 
 from fairlap_race.contract.record import Touch
-from fairlap_race.track.effects import Action, changes_of_what_is_left, touches
+from fairlap_race.track.effects import Action, changes_of_what_is_left, deleted_at_last, touches
 
 
 def of(kind: str, **params: object) -> tuple[tuple[Touch, ...], tuple[str, ...]]:
@@ -120,3 +120,21 @@ def test_what_is_raced_again_may_change_nothing_that_is_left(
     actions: list[Action], again: list[str], changed: dict[str, str]
 ) -> None:
     assert changes_of_what_is_left(actions, again) == changed
+
+
+@pytest.mark.parametrize(
+    ("actions", "deleted"),
+    [
+        ([CREATE, BULK, FIND], ()),
+        ([DELETE, CREATE, BULK, FIND], ()),
+        ([CREATE, BULK, FIND, DELETE], ("index a",)),
+        ([BULK, FIND, DELETE_ALL], ("index a",)),
+        ([CREATE, BULK, FIND, DELETE, CREATE], ()),
+        ([CREATE, Action("mine", "my-fill"), FIND, DELETE], ()),  # which may have filled another one
+        ([FIND], ()),
+    ],
+)
+def test_data_that_a_challenge_deletes_at_its_end_are_not_there_for_what_is_raced_again(
+    actions: list[Action], deleted: tuple[str, ...]
+) -> None:
+    assert deleted_at_last(actions) == deleted
