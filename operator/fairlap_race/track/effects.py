@@ -71,6 +71,7 @@ def touches(actions: Iterable[Action]) -> tuple[tuple[Touch, ...], tuple[str, ..
     return tuple(found.values()), tuple(dict.fromkeys(unforeseen))
 
 
+_DATA = (INDEX, DATA_STREAM)
 _SURE = {"bulk": "documents", "force-merge": "segments"}
 """Operation types that change a cluster even where it cannot be told which of its indices, and what they change."""
 
@@ -80,18 +81,16 @@ def changes_of_what_is_left(actions: Iterable[Action], again: Collection[str]) -
 
     What cannot be foreseen is not among it.
     """
-    left: dict[tuple[str, str], None] = {}
     found: dict[str, list[Touch | str]] = {}
     kinds: dict[str, str] = {}
+    everything: list[Touch | str] = []
     for action in actions:
         kinds[action.task] = action.kind
-        for item in _of(action):
-            if action.task in again:
-                found.setdefault(action.task, []).append(item)
-            if isinstance(item, Touch) and item.deletes:
-                left = {it: None for it in left if not _reaches(item, it)}
-            if isinstance(item, Touch) and item.creates:
-                left[item.kind, item.name] = None
+        items = list(_of(action))
+        everything += items
+        if action.task in again:
+            found.setdefault(action.task, []).extend(items)
+    left = _left_by(everything)
     words: dict[str, str] = {}
     for task, items in found.items():
         there = [it for item in items if isinstance(item, Touch) for it in left if _reaches(item, it)]
@@ -107,16 +106,22 @@ def deleted_at_last(actions: Iterable[Action]) -> tuple[str, ...]:
 
     None where some is left, or where it cannot be told of each action what it leaves.
     """
+    items = [item for action in actions for item in _of(action)]
+    if any(isinstance(item, str) for item in items) or any(kind in _DATA for kind, _ in _left_by(items)):
+        return ()
+    made = (item for item in items if isinstance(item, Touch) and item.creates and item.kind in _DATA)
+    return tuple(dict.fromkeys(f"{item.kind} {item.name}" for item in made))
+
+
+def _left_by(items: Iterable[Touch | str]) -> list[tuple[str, str]]:
+    """Return kind and name of all that is there when what is known of some actions was done in this order."""
     left: dict[tuple[str, str], None] = {}
-    made: dict[tuple[str, str], None] = {}
-    for item in (item for action in actions for item in _of(action)):
-        if isinstance(item, str):
-            return ()
-        if item.deletes:
+    for item in items:
+        if isinstance(item, Touch) and item.deletes:
             left = {it: None for it in left if not _reaches(item, it)}
-        if item.creates and item.kind in (INDEX, DATA_STREAM):
-            left[item.kind, item.name] = made[item.kind, item.name] = None
-    return () if left else tuple(f"{kind} {name}" for kind, name in made)
+        if isinstance(item, Touch) and item.creates:
+            left[item.kind, item.name] = None
+    return list(left)
 
 
 def _reaches(touch: Touch, there: tuple[str, str]) -> bool:

@@ -79,8 +79,10 @@ def _errors_again(request: Request, answer: TrackDescription) -> Iterator[Findin
     try:
         actions = [action_of(request, track, leaf) for leaf in leaves]
         changes, deleted = changes_of_what_is_left(actions, request.raced_again), deleted_at_last(actions)
-    except Exception:  # the track's own values, which describe() below looks at again and words
-        changes, deleted = {}, ()
+    except Exception as error:  # whatever values the track gives its operations
+        what = f"{RACED_AGAIN}: what the tasks of the challenge do cannot be told: {type(error).__name__}: {error}"
+        yield finding(Reason.TRACK_INVALID, what, "Look at the parameters of its operations, such as a composite's")
+        return
     if deleted and not changes:
         what = f"{RACED_AGAIN}: at its end the challenge has deleted what its tasks read: {some_of(deleted, _LISTED)}"
         yield finding(Reason.INVALID_SPEC, what, "Leave that out (race.excludeTasks), or write design.state: Fresh")
