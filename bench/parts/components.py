@@ -140,8 +140,8 @@ def observed(ratios: Sequence[float], margin: float = MARGIN) -> Observed | None
 class Costs(NamedTuple):
     """Seconds that one more of each takes; what is inside of it not counted."""
 
-    part: float
-    """one more part of the measured time"""
+    part: float | None
+    """one more part of the measured time; None where no task was long enough to have any"""
     race: float
     """a race besides its parts: start, warm-up, evidence"""
     cluster: float
@@ -162,11 +162,11 @@ def allocation(found: Components, costs: Costs) -> Allocation | None:
 
     n_i = ceil(root(c_(i+1) / c_i * T_i / T_(i+1))), with the variance T_i of a level and the cost c_i of one more of it
     (Kalibera and Jones 2013, Rigorous benchmarking in reasonable time). It follows from Cauchy's inequality for
-    (T3 + T2/n + T1/(n m)) (c3 + c2 n + c1 n m). None where a component is unknown.
+    (T3 + T2/n + T1/(n m)) (c3 + c2 n + c1 n m). Where the level above has no noise, nothing is to be had from more of
+    it: as many here as there is time for. None where a component is unknown.
     """
-    if found.clusters is None or found.races is None or found.within is None:
+    if costs.part is None or found.clusters is None or found.races is None or found.within is None:
         return None
-    # Without repetitions on a level they are worth nothing there, and all on the level below.
     return Allocation(
         _repetitions(costs.race, costs.part, found.within, found.races),
         _repetitions(costs.cluster, costs.race, found.races, found.clusters),
@@ -184,10 +184,10 @@ def races_of_a_cluster(found: Components, race: float, cluster: float) -> int | 
 
 
 def _repetitions(above: float, here: float, variance: float, variance_above: float) -> int | None:
+    if variance_above <= 0:  # as many as there is time for, even where they are all alike
+        return None
     if variance <= 0:
         return 1
-    if variance_above <= 0:
-        return None
     return max(1, math.ceil(math.sqrt(above / max(here, 1e-9) * variance / variance_above)))
 
 

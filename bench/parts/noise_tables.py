@@ -138,8 +138,12 @@ def allocation_table(lines: Sequence[Json], state: str) -> str:
     if price is None:
         return "How to spread races: unknown, since nothing says what a cluster costs (--state kept does)."
     rows = [
-        f"One more part of each task takes {price.part:.1f} s, a race besides them {price.race:.0f} s, a cluster "
-        f"{price.cluster:.0f} s.",
+        (
+            f"A race takes {price.race:.0f} s, a cluster {price.cluster:.0f} s; no task is long enough to have parts."
+            if price.part is None
+            else f"One more part of each task takes {price.part:.1f} s, a race besides them {price.race:.0f} s, a "
+            f"cluster {price.cluster:.0f} s."
+        ),
         "",
         "| task, metric | index again every … races | iterate inside a race to … s |",
         "|---|---|---|",

@@ -16,6 +16,8 @@ from fairlap.cli.printable import one_line
 Benchmark = Mapping[str, Any]
 _SOON = timedelta(seconds=30)
 """within this an operator that watches the namespace has seen what was created"""
+_OF_ALL_IN_TURN = ("throughput", "overallThroughput", "latencyMillis")
+"""what an older operator says of a race in turn, too, and is that of all races together"""
 
 
 def name(benchmark: Benchmark) -> str:
@@ -38,9 +40,17 @@ def is_rehearsal(benchmark: Benchmark) -> bool:
     return phase(benchmark) == "Succeeded" and (benchmark.get("spec") or {}).get("repetitions") == 0
 
 
+def is_in_turn(benchmark: Benchmark) -> bool:
+    """Return whether the Benchmark is raced in turn with others, request by request (design.kind: Duet)."""
+    return bool(as_mapping(benchmark.get("spec")).get("inTurn"))
+
+
 def tasks(benchmark: Benchmark) -> list[Mapping[str, Any]]:
-    """Return the results of all tasks, in the order of the schedule."""
-    return list((status(benchmark).get("results") or {}).get("tasks") or ())
+    """Return the results of all tasks, in the order of the schedule; in turn without rates and latencies."""
+    found = (status(benchmark).get("results") or {}).get("tasks") or ()
+    if not is_in_turn(benchmark):
+        return list(found)
+    return [{key: value for key, value in task.items() if key not in _OF_ALL_IN_TURN} for task in found]
 
 
 def progress(benchmark: Benchmark, now: datetime) -> str:

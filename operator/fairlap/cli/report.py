@@ -107,8 +107,15 @@ def sentences(benchmarks: Sequence[Benchmark]) -> list[str]:
         if bm.phase(benchmark) != "Succeeded" or bm.is_rehearsal(benchmark)
     ]
     differ = [f"not the same: {what}: {_beside(benchmarks, values)}" for what, values in _unseen(benchmarks)]
-    found = (*verdicts, reading(benchmarks), *map(noise, benchmarks), *remarks(benchmarks), *differ)
-    return [sentence for sentence in found if sentence]
+    beside = (reading(benchmarks), in_turn(benchmarks), *map(noise, benchmarks), *remarks(benchmarks))
+    return [sentence for sentence in (*verdicts, *beside, *differ) if sentence]
+
+
+def in_turn(benchmarks: Sequence[Benchmark]) -> str:
+    """Return why some of the Benchmarks have no throughput and no latency; "" where all were raced alone."""
+    names = [bm.name(benchmark) for benchmark in benchmarks if bm.tasks(benchmark) and bm.is_in_turn(benchmark)]
+    why = "raced in turn: the rate is that of all races together, so none has a throughput or a latency of its own"
+    return f"{', '.join(names)}: {why}" if names else ""
 
 
 def noise(benchmark: Benchmark) -> str:

@@ -11,6 +11,8 @@ from fairlap.cli.benchmarks import Benchmark
 from fairlap.cli.figures import NOTHING, byte_scale, digits_for, figure, number, percent, short_digest, words
 from fairlap.comparison.gate_metrics import METRICS
 
+IN_TURN = "in turn"
+"""in the place of a throughput: the rate is that of all races together"""
 ENOUGH_SUPPORT = 10
 """Requests at or beyond a percentile; on fewer, one more or less moves it to another request's time."""
 
@@ -78,7 +80,7 @@ def result_rows(benchmarks: Sequence[Benchmark]) -> list[Row]:
         row
         for task in names
         for row in (
-            *_task_rows(task, [_task(b, task) for b in benchmarks]),
+            *_task_rows(task, benchmarks),
             *_noise_rows(task, [_noise(b, task) for b in benchmarks]),
         )
     ]
@@ -110,9 +112,10 @@ def _task(benchmark: Benchmark, name: str) -> Mapping[str, Any]:
     return next((task for task in bm.tasks(benchmark) if task["task"] == name), {})
 
 
-def _task_rows(name: str, found: list[Mapping[str, Any]]) -> Iterator[Row]:
+def _task_rows(name: str, benchmarks: Sequence[Benchmark]) -> Iterator[Row]:
+    found = [_task(benchmark, name) for benchmark in benchmarks]
     unit = next((task["unit"] for task in found if task.get("unit")), "")
-    yield Row(name, "throughput", unit, tuple(task.get("throughput") for task in found))
+    yield Row(name, "throughput", unit, tuple(map(_throughput, benchmarks, found)))
     yield Row(name, f"{unit} in 1 s windows".strip(), "", tuple(map(_windows, found)))
     yield Row(name, f"{unit} over the measured time".strip(), "", tuple(it.get("overallThroughput") for it in found))
     yield Row(name, "warm-up", "s", tuple(it.get("warmupSeconds") for it in found))
@@ -169,6 +172,11 @@ def _supported(task: Mapping[str, Any], cell: Any, percentile: str) -> Any:
     """Return a percentile's figure with the requests that it stands on, where they are known."""
     support = (task.get("support") or {}).get(percentile)
     return {**cell, "support": support} if isinstance(cell, Mapping) and support is not None else cell
+
+
+def _throughput(benchmark: Benchmark, task: Mapping[str, Any]) -> Any:
+    """Return the figure, or that it was raced in turn, and has none of its own; None where there is neither."""
+    return IN_TURN if task and bm.is_in_turn(benchmark) else task.get("throughput")
 
 
 def _windows(task: Mapping[str, Any]) -> Any:

@@ -36,13 +36,17 @@ from fairlap_race.contract.resources import (
     merged,
 )
 from fairlap_race.contract.series import Span
-from fairlap_race.contract.task_spans import TaskSpan, race_span, task_spans
+from fairlap_race.contract.task_spans import TaskSpan, clock_was_set, race_span, task_spans
 
 LOG = logging.getLogger(__name__)
 # The last scrape of a race comes up to an interval after its end, and takes a moment to be there.
 SETTLE_SECONDS = 10.0
 # All questions of one race together.
 PATIENCE_SECONDS = 120.0
+CLOCK_WAS_SET = (
+    "Prometheus was not asked: the load generator's clock was set during the race, so that nobody knows which of its "
+    "figures are of which task"
+)
 # A kubelet that died never answers for its logs, and a race that is over holds its place until it was asked.
 RETRY_SECONDS = 60.0
 # Not there, not ours to read, or not to be had in this way: asking again gives the same answer.
@@ -123,6 +127,8 @@ async def _with_prometheus(prometheus: Prometheus, seen: Seen, table: MachineTab
     pods = [str(pod["metadata"]["name"]) for pod in seen.children.pods]
     if race is None or not pods:
         return table
+    if clock_was_set(record.tasks):
+        return replace(table, remarks=(*table.remarks, CLOCK_WAS_SET))
     await asyncio.sleep(min(SETTLE_SECONDS, max(0.0, race.end + SETTLE_SECONDS - time.time())))
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):

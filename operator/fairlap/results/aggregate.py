@@ -119,6 +119,8 @@ def _task(tasks: Sequence[Task]) -> TaskResult:
     windows = [task.windows for task in tasks if task.windows]
     settling = [task.settling for task in tasks if task.settling]
     settled = [it.settled for it in settling]
+    own = [task for task in tasks if task.turns is None]  # in turn rate and latency have the others' time in them
+    rates = [task.rally for task in own if task.rally]
     return TaskResult(
         task=first.task,
         operation=first.operation or "",
@@ -130,7 +132,7 @@ def _task(tasks: Sequence[Task]) -> TaskResult:
         slowest_client_share=min((it.slowest_share for it in plans if it.slowest_share is not None), default=None),
         backlog_millis=max((1000 * (it.backlog_seconds or 0.0) for it in plans if it.has_backlog), default=None),
         samples=total(task.samples.normal for task in tasks),
-        throughput=figure(numbers.throughput.median for numbers in rally),
+        throughput=figure(numbers.throughput.median for numbers in rates),
         window_throughput=figure(it.median for it in windows),
         windows=min((it.count for it in windows), default=None),
         window_requests=min((it.requests for it in windows if it.requests is not None), default=None),
@@ -139,10 +141,10 @@ def _task(tasks: Sequence[Task]) -> TaskResult:
         settled=False if False in settled else None if None in settled or not settled else True,
         unsettled_seconds=max((it.unsettled_seconds for it in settling if it.unsettled_seconds), default=None),
         settled_left_out=next((it.left_out for it in reversed(settling) if it.left_out), ""),
-        overall_throughput=figure(task.rate for task in tasks),
+        overall_throughput=figure(task.rate for task in own),
         support=_support(tasks),
         service_time_millis=_percentiles(rally, lambda numbers: numbers.service_time_millis),
-        latency_millis=_percentiles(rally, lambda numbers: numbers.latency_millis),
+        latency_millis=_percentiles(rates, lambda numbers: numbers.latency_millis),
         error_rate=max(error_rate(task) for task in tasks),
         http=_http([task.http for task in tasks if task.http]),
     )

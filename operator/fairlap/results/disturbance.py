@@ -5,12 +5,14 @@ Its canary, steal, what else ran, who else wrote to its disk, and times in which
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Final
+from enum import StrEnum
+from typing import Final, NamedTuple
 
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.canary_margins import DISTURBED_WORDS, HASHING, READING_MEMORY, WRITING
 from fairlap_race.contract.machine_watch import Canary, MachineWatch, WatchedSpan
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import Record
 from fairlap_race.contract.resources import MachineTable
 from fairlap_race.contract.some_of import some_clauses
 
@@ -23,16 +25,40 @@ DISK_WAITED_SHARE: Final = 0.2
 """Of a task's time, in a task in which Elasticsearch writes nothing; so is the next one (docs/noise.md)."""
 DISK_WRITTEN: Final = 0.5e6
 """Bytes a second: what Kubernetes writes for itself stays below."""
-READING: Final = frozenset(
+_READING: Final = frozenset(
     {"search", "paginated-search", "scroll-search", "composite-agg", "sql", "esql", "vector-search"}
 )
 """Types of operations of which Elasticsearch writes nothing."""
 SHORTEST_SECONDS: Final = 5.0
 """Of a task: in less of it there are one or two looks."""
 _SHOWN = 5
-SAME_WORK: Final = "the same work, "
-STOLEN: Final = "the hypervisor took "
-"""How the sentences of the canary and of steal begin."""
+
+
+class DisturbanceKind(StrEnum):
+    """By what it is known that a machine was disturbed."""
+
+    CANARY = "canary"
+    """the same work took another time after the race"""
+    STEAL = "steal"
+    STALL = "stall"
+    """all stood still"""
+    OTHERS = "others"
+    """something else used its processors"""
+    WRITERS = "writers"
+    """something else wrote to its disk"""
+
+
+class Disturbance(NamedTuple):
+    """One thing that disturbed a machine."""
+
+    kind: DisturbanceKind
+    sentence: str
+    """without a capital and a full stop"""
+
+
+def reading_tasks(record: Record) -> frozenset[str]:
+    """Return the tasks of a race in which Elasticsearch only reads."""
+    return frozenset(task.task for task in record.tasks if task.type in _READING)
 
 
 def remarks(
@@ -45,24 +71,44 @@ def remarks(
     over_http: bool = False,
     in_turn: bool = False,
 ) -> Iterator[RaceRemark]:
-    """Yield that the machine was disturbed, and by what is known; the pods' machines tell whose CPU time is whose.
+    """Yield that the machine was disturbed, and by what is known; what is taken are the arguments of `disturbances`."""
+    if table is None or table.watch is None:
+        return
+    found = disturbances(
+        table.watch, elasticsearch_on, load_generator_on, reading, unread, over_http=over_http, in_turn=in_turn
+    )
+    if found:
+        said = some_clauses((it.sentence for it in found), _SHOWN)
+        yield RaceRemark(Reason.MACHINE_DISTURBED, f"{DISTURBED_WORDS}{said}")
+
+
+def disturbances(
+    watch: MachineWatch,
+    elasticsearch_on: Collection[str],
+    load_generator_on: str,
+    reading: Collection[str] = (),
+    unread: Collection[str] = (),
+    *,
+    over_http: bool = False,
+    in_turn: bool = False,
+) -> list[Disturbance]:
+    """Return what disturbed the machine; the pods' machines tell whose CPU time is whose.
 
     `reading`: the tasks in which Elasticsearch only reads; `unread`: those whose numbers nobody reads; `over_http`:
     nothing but the load generator was watched; `in_turn`: other races, whose use is not known here, were raced at the
     same time.
     """
-    if table is None or table.watch is None:
-        return
-    watch = _of_what_is_read(table.watch, unread)
-    found = [
-        *canary_words(watch),
-        *_steal(judged_spans(table.watch, unread)),
-        *_stalls(watch, "it" if over_http else "it or Elasticsearch"),
-        *(() if in_turn else _others(watch, elasticsearch_on, load_generator_on)),
-        *(_writers(watch, reading) if set(elasticsearch_on) == {load_generator_on} else ()),
-    ]
-    if found:
-        yield RaceRemark(Reason.MACHINE_DISTURBED, f"{DISTURBED_WORDS}{some_clauses(found, _SHOWN)}")
+    read = _of_what_is_read(watch, unread)
+    found: dict[DisturbanceKind, Iterator[str]] = {
+        DisturbanceKind.CANARY: _canary(read),
+        DisturbanceKind.STEAL: _steal(judged_spans(watch, unread)),
+        DisturbanceKind.STALL: _stalls(read, "it" if over_http else "it or Elasticsearch"),
+    }
+    if not in_turn:
+        found[DisturbanceKind.OTHERS] = _others(read, elasticsearch_on, load_generator_on)
+    if set(elasticsearch_on) == {load_generator_on}:
+        found[DisturbanceKind.WRITERS] = _writers(read, reading)
+    return [Disturbance(kind, sentence) for kind, sentences in found.items() for sentence in sentences]
 
 
 def _of_what_is_read(watch: MachineWatch, unread: Collection[str]) -> MachineWatch:
@@ -71,7 +117,7 @@ def _of_what_is_read(watch: MachineWatch, unread: Collection[str]) -> MachineWat
     return replace(watch, tasks=tasks, stalls=tuple(stall for stall in watch.stalls if stall.task not in unread))
 
 
-def canary_words(watch: MachineWatch) -> Iterator[str]:
+def _canary(watch: MachineWatch) -> Iterator[str]:
     """Yield each piece of fixed work that took another time after the race than before it, by more than its margin."""
     before, after = watch.before or Canary(), watch.after or Canary()
     for piece, first, last in (
@@ -81,7 +127,7 @@ def canary_words(watch: MachineWatch) -> Iterator[str]:
     ):
         if first and last and piece.differ(first, last):
             took = f"{1000 * first:.3g} ms before the race and {1000 * last:.3g} ms after it"
-            yield f"{SAME_WORK}{piece.words}, took {took}"
+            yield f"the same work, {piece.words}, took {took}"
 
 
 def judged_spans(watch: MachineWatch, unread: Collection[str] = ()) -> list[WatchedSpan]:
@@ -98,7 +144,7 @@ def _steal(spans: Sequence[WatchedSpan]) -> Iterator[str]:
     for span in spans:
         if span.steal_share is not None and span.steal_share > STEAL_SHARE:
             where = f"in task {span.task}" if span.task else "in the race"
-            yield f"{STOLEN}{100 * span.steal_share:.0f} % of its processors' time {where}"
+            yield f"the hypervisor took {100 * span.steal_share:.0f} % of its processors' time {where}"
 
 
 def _stalls(watch: MachineWatch, who: str) -> Iterator[str]:

@@ -43,8 +43,10 @@ def _apart(first: Any, now: Any) -> tuple[Any, Any]:
 
 def _parts(environment: Environment) -> Iterator[tuple[str, Any]]:
     """Yield what is known of an environment, by names that no two races have differently."""
+    # What Java tells of its heap changes from race to race with some collectors; -Xmx says what it was given.
+    said = {"heap_bytes"} if any(flag.startswith("-Xmx") for flag in environment.jvm_flags) else set[str]()
     for field in _OF_ALL:
-        if (value := getattr(environment, field)) not in (None, "", [], {}, 0):
+        if field not in said and (value := getattr(environment, field)) not in (None, "", [], {}, 0):
             yield field, value
     for place, machine in enumerate(environment.machines):
         whose = machine.node if place == len(environment.machines) - 1 else f"node {place}"

@@ -96,6 +96,8 @@ class Outcome:
 
     reason: Reason | None = None
     message: str = ""
+    field: str = ""
+    """what of the request it is about, as requireTasks, which the message names, too; empty where that is not known"""
 
 
 @dataclass(frozen=True)
@@ -357,6 +359,9 @@ class Task:
     """None where no bulk met any"""
     clock_shift_seconds: float | None = None
     """by how much at least the load generator's wall clock was set while the task ran; None when nothing shows it"""
+    clock_set_seconds: float | None = None
+    """by how much it had been set from the race's beginning to the task's first request, below 0 for back; None for
+    less than a second. All times of tasks are by the clock as it was at the race's beginning."""
     histogram: TaskHistogram | None = None
     """None without a measured request, or left out of the record"""
     http: HttpAnswers | None = None

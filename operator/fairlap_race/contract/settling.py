@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+SERVICE_TIME: Final = "service time"
+THROUGHPUT: Final = "throughput"
+LATENCY: Final = "latency"
 
 
 @dataclass(frozen=True)
 class Settling:
-    """Whether throughput and service time were the same at the end of the measured time as at its beginning."""
+    """Whether throughput, service time and latency were the same at the end of the measured time as at its beginning.
+
+    Latency is judged where requests are planned; in turn with other races the service time alone.
+    """
 
     of_seconds: float = 0.0
     """in which all clients measured: what was judged"""
@@ -15,7 +23,7 @@ class Settling:
     """of these, from their beginning, until nothing changed any more; 0 for a settled task, all of them for one that
     did not settle; None where it cannot be told"""
     measure: str = ""
-    """what changed the most: throughput or service time"""
+    """what changed the most: throughput, service time or latency"""
     change: float | None = None
     """of the measure, from the beginning to the end: 0.2 is 20 % more; 999 at most, as from nothing on"""
     left_out: str = ""

@@ -13,6 +13,8 @@ from fairlap_race.contract.untrusted import parse_time
 
 LONGEST_RACE_SECONDS = 32 * 86400.0
 """Longer than a race may take (30 days): times that are further apart are no race's."""
+CLOCK_SET_SECONDS = 1.0
+"""A clock that is set by less moves no figure of a task that is long enough to be judged."""
 
 
 class TaskSpan(NamedTuple):
@@ -48,6 +50,11 @@ def race_span(tasks: Iterable[Task]) -> Span | None:
     if not starts or not ends or not 0 < max(ends) - min(starts) <= LONGEST_RACE_SECONDS:
         return None
     return Span(min(starts), max(ends))
+
+
+def clock_was_set(tasks: Iterable[Task]) -> bool:
+    """Tell whether the load generator's clock was set while these tasks ran, or between them."""
+    return any(task.clock_set_seconds or (task.clock_shift_seconds or 0.0) >= CLOCK_SET_SECONDS for task in tasks)
 
 
 def machine(

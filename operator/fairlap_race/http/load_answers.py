@@ -19,8 +19,10 @@ from fairlap_race.contract.http_record import HostAnswers, HttpAnswers
 from fairlap_race.contract.http_spec import HttpLoad
 from fairlap_race.contract.record import RallyNumbers, Task, Throughput
 from fairlap_race.contract.schedule_record import ScheduleRecord
+from fairlap_race.rally.clocks import never_set
 from fairlap_race.rally.samples import PERCENTILES, Tally, task_record
 from fairlap_race.rally.schedule import LEAST_REQUESTS, ON_TIME
+from fairlap_race.rally.steady import WindowTimes
 
 UNIT = "ops"
 TASK_TYPE = "http-request"
@@ -99,6 +101,8 @@ class LoadAnswers:
     hosts: tuple[str, ...]
     keep: Callable[[str, Sequence[str]], None] | None = None
     """is given the task's name and the fields of each sample, as `fairlap_race.rally.samples` has them"""
+    set_by: Callable[[], float] = float
+    """tells by how many seconds the wall clock has been set since the race began"""
     dropped_any: bool = False
     """k6 warned that it drops requests"""
     sent: int = 0
@@ -110,6 +114,8 @@ class LoadAnswers:
     _began: float = math.inf
     """start of the schedule on k6's clock, in seconds: no request began before its planned moment"""
     _late: int = 0
+    _offset: float | None = None
+    """seconds that the wall clock, as it was when the race began, is ahead of k6's clock; None before the first line"""
 
     def __post_init__(self) -> None:
         """Begin with nothing."""
@@ -143,10 +149,14 @@ class LoadAnswers:
             began = got.start - got.number * period / 1e9
             self._began = min(self._began, began)
             wait = began - self._began
-        it.note_time(kind, got.epoch, got.processing)
+        if self._offset is None:
+            self._offset = got.epoch - got.start - self.set_by()
+        at = never_set(got.epoch, got.start, max(0.0, got.processing - got.service), self._offset)
+        it.note_time(kind, at, got.processing, got.epoch - at)
         it.clocks.add(got.epoch, got.start, got.service, got.processing)
         # Of an open loop's clients any sends the next request, so only all of them together have a pace.
-        it.add(kind, got.ok, got.client if period is None else 0, got.start, got.service, float(got.ok))
+        client = got.client if period is None else 0
+        it.add(kind, got.ok, client, got.start, got.service, float(got.ok), wait)
         if not got.ok and it.first_error is None:
             it.first_error = f"{words_of(got.status, got.code)} ({self.hosts[got.host]})"
         if kind == 1:
@@ -178,8 +188,8 @@ class LoadAnswers:
 
     def task(self) -> Task:
         """Return the record of the task."""
-        found, measured = task_record(self._tally, None), self._tally.samples[1]
-        why = self._no_latency()
+        why, measured = self._no_latency(), self._tally.samples[1]
+        found = task_record(replace(self._tally, window_latencies=WindowTimes()) if why else self._tally, None)
         if why and found.histogram is not None:
             found = replace(found, histogram=replace(found.histogram, latency=None))
         return replace(

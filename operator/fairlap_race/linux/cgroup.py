@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlap_race.linux.kernel_files import read_number, read_pairs, read_text
+from fairlap_race.linux.kernel_files import read_number, read_pairs, read_text, whole_number
 
 ROOT = Path("/sys/fs/cgroup")
 MANY_BYTES = 1 << 60
@@ -53,8 +53,8 @@ def read_usage(now: float, root: Path = ROOT) -> CgroupUsage:
 def read_limits(root: Path = ROOT) -> Limits:
     """Return the limits of the control group at `root`."""
     if is_version_2(root):
-        quota, _, period = read_text(root / "cpu.max").partition(" ")
-        cpus = int(quota) / int(period) if quota.isdecimal() and period.isdecimal() else None
+        quota, _, period = map(whole_number, read_text(root / "cpu.max").partition(" "))
+        cpus = quota / period if quota and period else None
         return Limits(cpus, known_limit(read_number(root / "memory.max")))
     quota_us, period_us = read_number(root / "cpu/cpu.cfs_quota_us"), read_number(root / "cpu/cpu.cfs_period_us")
     cpus = quota_us / period_us if quota_us and period_us and quota_us > 0 else None
@@ -118,16 +118,16 @@ def _io_stat(path: Path) -> dict[str, float | None]:
     for line in read_text(path).splitlines():
         for word in line.split()[1:]:
             key, _, value = word.partition("=")
-            if key in keys and value.isdecimal():
-                sums[keys[key]] = (sums[keys[key]] or 0.0) + int(value)
+            if key in keys and (number := whole_number(value)) is not None:
+                sums[keys[key]] = (sums[keys[key]] or 0.0) + number
     return sums
 
 
 def _blkio(path: Path) -> dict[str, float]:
     """Return direction -> sum over the devices; nothing without a device, since many kernels never count here."""
     lines = (line.split() for line in read_text(path).splitlines())
-    found = [words for words in lines if len(words) == 3 and words[2].isdecimal()]
-    return {way: float(sum(int(w[2]) for w in found if w[1] == way)) for way in ("Read", "Write")} if found else {}
+    found = [(words[1], n) for words in lines if len(words) == 3 and (n := whole_number(words[2])) is not None]
+    return {way: float(sum(n for name, n in found if name == way)) for way in ("Read", "Write")} if found else {}
 
 
 def _times(value: int | None, factor: float) -> float | None:

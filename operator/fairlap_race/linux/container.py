@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fairlap_race.contract.series import Sample
 from fairlap_race.linux.cgroup import ROOT, is_version_2, read_signals
-from fairlap_race.linux.kernel_files import read_text
+from fairlap_race.linux.kernel_files import read_text, whole_number
 from fairlap_race.linux.pressure import read_pressures
 
 PRESSURE_NOTE = "pressure: of the whole machine; the control group has none of its own"
@@ -28,8 +28,8 @@ def _network(path: Path) -> dict[str, float | None]:
     lines = [line for line in read_text(path).splitlines() if ":" in line]
     for line in lines:
         name, _, rest = line.partition(":")
-        numbers = rest.split()
-        if name.strip() != "lo" and len(numbers) >= 9:
-            received += int(numbers[0])
-            sent += int(numbers[8])
+        words = rest.split()
+        if name.strip() != "lo" and len(words) >= 9:
+            received += whole_number(words[0]) or 0
+            sent += whole_number(words[8]) or 0
     return {"network_received_bytes": received, "network_sent_bytes": sent} if lines else {}

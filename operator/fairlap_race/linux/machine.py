@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from fairlap_race.contract.cpu_list import count_of
+from fairlap_race.linux.kernel_files import read_text
 
 
 def cpu_model(path: Path = Path("/proc/cpuinfo")) -> str | None:
@@ -15,7 +16,7 @@ def cpu_model(path: Path = Path("/proc/cpuinfo")) -> str | None:
 
 def memory_bytes(path: Path = Path("/proc/meminfo")) -> int | None:
     """Return the memory of the whole machine (proc_meminfo(5))."""
-    kibibytes = re.fullmatch(r"(\d+) kB", _value("MemTotal", path) or "")
+    kibibytes = re.fullmatch(r"([0-9]{1,20}) kB", _value("MemTotal", path) or "")
     return int(kibibytes[1]) * 1024 if kibibytes else None
 
 
@@ -31,9 +32,5 @@ def allowed_cpus(path: Path = Path("/proc/self/status")) -> str | None:
 
 
 def _value(key: str, path: Path) -> str | None:
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    found = re.search(rf"^{key}\s*:\s*(\S.*)$", text, re.MULTILINE)
+    found = re.search(rf"^{key}\s*:\s*(\S.*)$", read_text(path), re.MULTILINE)
     return found[1].strip() if found else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairlap_race.linux.kernel_files import read_text
+from fairlap_race.linux.kernel_files import read_text, whole_number
 
 
 def read_pressures(folder: Path, suffix: str) -> dict[str, float | None]:
@@ -25,7 +25,7 @@ def _pressure(path: Path) -> tuple[float | None, float | None]:
     found = {}
     for line in read_text(path).splitlines():
         kind, _, rest = line.partition(" ")
-        total = rest.rpartition("total=")[2]
-        if total.isdecimal():
-            found[kind] = int(total) * 1e-6
+        total = whole_number(rest.rpartition("total=")[2])
+        if total is not None:
+            found[kind] = total * 1e-6
     return found.get("some"), found.get("full")

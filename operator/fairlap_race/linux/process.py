@@ -11,10 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from fairlap_race.linux.kernel_files import read_text, whole_number
+
 PR_SET_CHILD_SUBREAPER = 36
 KILLED_PATIENCE = 60.0
 """Seconds for the kernel to end a process that was killed: a stalled machine takes its time."""
 TICKS = os.sysconf("SC_CLK_TCK")
+_PARENT, _USER_TICKS, _SYSTEM_TICKS = _NUMBERS = 1, 11, 12
+"""Places in /proc/PID/stat behind the process's name."""
 
 
 def become_subreaper() -> None:
@@ -43,12 +47,15 @@ def start(argv: Sequence[str], env: Mapping[str, str], cwd: Path, output: Path) 
 
 def _stat(pid: int) -> list[str] | None:
     """Return the fields of /proc/PID/stat from the state on, or None when there is no such process."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    # The name in parentheses may hold spaces and parentheses itself.
-    return text[text.rindex(")") + 2 :].split()
+    return stat_fields(read_text(Path(f"/proc/{pid}/stat")))
+
+
+def stat_fields(text: str) -> list[str] | None:
+    """Return the fields of a text of /proc/PID/stat from the state on (proc_pid_stat(5)); None for another text."""
+    # The name in parentheses may hold spaces and parentheses itself, and bytes that are no text.
+    fields = text.rpartition(")")[2].split()
+    numbers = [whole_number(fields[place]) for place in _NUMBERS if place < len(fields)]
+    return fields if len(numbers) == len(_NUMBERS) and None not in numbers else None
 
 
 def alive(pid: int) -> bool:
@@ -60,7 +67,7 @@ def alive(pid: int) -> bool:
 def cpu_seconds(pid: int) -> float | None:
     """Return the CPU time that the process has used, or None when it is gone."""
     fields = _stat(pid)
-    return None if fields is None else (int(fields[11]) + int(fields[12])) / TICKS
+    return None if fields is None else (int(fields[_USER_TICKS]) + int(fields[_SYSTEM_TICKS])) / TICKS
 
 
 def descendants(root: int | None = None) -> list[int]:
@@ -71,7 +78,7 @@ def descendants(root: int | None = None) -> list[int]:
         if entry.name.isdecimal():
             fields = _stat(int(entry.name))
             if fields is not None and fields[0] not in "ZX":
-                children.setdefault(int(fields[1]), []).append(int(entry.name))
+                children.setdefault(int(fields[_PARENT]), []).append(int(entry.name))
     found, todo = [], [root]
     while todo:
         below = children.get(todo.pop(), [])
@@ -85,7 +92,7 @@ def reap(keep: int) -> None:
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and int(entry.name) != keep:
             fields = _stat(int(entry.name))
-            if fields is not None and fields[0] == "Z" and int(fields[1]) == os.getpid():
+            if fields is not None and fields[0] == "Z" and int(fields[_PARENT]) == os.getpid():
                 with suppress(ChildProcessError):
                     os.waitpid(int(entry.name), os.WNOHANG)
 

@@ -6,12 +6,12 @@ import os
 import re
 from pathlib import Path
 
-from fairlap_race.linux.kernel_files import read_number, read_text
+from fairlap_race.linux.kernel_files import read_number, read_text, whole_number
 from fairlap_race.linux.pressure import read_pressures
 
 WAITING = ("cpu_waiting", "memory_waiting", "io_waiting")
 CLOCK = "megahertz"
-_CLOCK_LINE = re.compile(r"^cpu MHz\s*:\s*(\d+(?:\.\d+)?)$", re.MULTILINE)
+_CLOCK_LINE = re.compile(r"^cpu MHz\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)$", re.MULTILINE)
 _MOST_PROCESSORS = 64
 """Whose clock is read at a look: more would take the time of the measured."""
 
@@ -30,17 +30,18 @@ def _processors(stat: str) -> dict[str, float]:
     tick = float(os.sysconf("SC_CLK_TCK"))
     found = dict[str, float]()
     for line in stat.splitlines():
-        name, *numbers = line.split()
-        if name == "cpu" and len(numbers) >= 8 and all(it.isdecimal() for it in numbers[:8]):
-            user, nice, system, idle, waiting, hard, soft, steal = (int(it) / tick for it in numbers[:8])
+        name, *words = line.split() or [""]
+        numbers = [number for it in words[:8] if (number := whole_number(it)) is not None]
+        if name == "cpu" and len(numbers) == 8:
+            user, nice, system, idle, waiting, hard, soft, steal = (number / tick for number in numbers)
             busy = user + nice + system + hard + soft
             found |= {
                 "steal_seconds": steal,
                 "busy_seconds": busy,
                 "processor_seconds": busy + idle + waiting + steal,
             }
-        elif name == "intr" and numbers and numbers[0].isdecimal():
-            found["interrupts"] = float(numbers[0])
+        elif name == "intr" and words and (interrupts := whole_number(words[0])) is not None:
+            found["interrupts"] = float(interrupts)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Whether the machine's clock was set while a task ran, from what each sample says of two clocks. Pure.
+"""Whether the machine's clock was set during a race, from what each sample says of two clocks. Pure.
 
 Rally computes throughput from the wall clock, which somebody can set; durations from a clock that only goes forward. A
 sample has the wall clock before the request and the other clock at its start. Between the two lies at most what the
@@ -11,12 +11,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from fairlap_race.contract.task_spans import CLOCK_SET_SECONDS
+
 LEAST_SECONDS = 0.05
 """Less is what a clock that is kept right by and by gains or loses in a task, or two readings of it differ by."""
 
 
 WITNESSES = 3
 """So many samples must agree on an upper bound: one that is held up between its readings makes it too low."""
+
+
+def never_set(wall: float, start: float, slack: float, offset: float) -> float:
+    """Return when a request began by the wall clock as it was when the race began, whoever has set it since.
+
+    `wall`: the wall clock before the request; `start`: the other clock at its start; `slack`: the most seconds that lie
+    between the two; `offset`: by how much the wall clock was ahead of the other one when the race began. Where `wall`
+    agrees with that within a second, it is right.
+    """
+    latest = start + offset
+    return wall if latest - slack - CLOCK_SET_SECONDS < wall < latest + CLOCK_SET_SECONDS else latest
 
 
 @dataclass

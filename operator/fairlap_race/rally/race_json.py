@@ -7,6 +7,7 @@ from typing import Any
 
 from fairlap_race.contract.record import RallyNumbers, Task, Throughput
 from fairlap_race.contract.track_record import TrackTask
+from fairlap_race.contract.turns import TaskTurns
 from fairlap_race.contract.untrusted import as_number
 from fairlap_race.rally.samples import Tally, task_record
 
@@ -37,18 +38,28 @@ def _percentiles(values: Any) -> dict[str, float]:
     return found
 
 
-def tasks(race: Mapping[str, Any] | None, tallies: list[Tally], planned: tuple[TrackTask, ...]) -> tuple[Task, ...]:
-    """Return one record for each task that has samples or Rally's numbers, in the order of the schedule."""
+def tasks(
+    race: Mapping[str, Any] | None,
+    tallies: list[Tally],
+    planned: tuple[TrackTask, ...],
+    taken: Mapping[str, TaskTurns] | None = None,
+) -> tuple[Task, ...]:
+    """Return one record for each task that has samples or Rally's numbers, in the order of the schedule.
+
+    `taken`: by task how its requests were sent, where races take turns.
+    """
+    turns = taken or {}
     entries: dict[str, Mapping[str, Any]] = {}
     for entry in ((race or {}).get("results") or {}).get("op_metrics") or ():
         entries[str(entry.get("task"))] = entry
     found: dict[str, Task] = {}
     for it in tallies:
         name = str(it.about["task"])
-        found[name] = task_record(it, rally_numbers(entries[name]) if name in entries else None)
+        found[name] = task_record(it, rally_numbers(entries[name]) if name in entries else None, turns.get(name))
     for name, entry in entries.items():
         if name not in found:
-            found[name] = Task(task=name, operation=entry.get("operation"), rally=rally_numbers(entry))
+            numbers = rally_numbers(entry)
+            found[name] = Task(task=name, operation=entry.get("operation"), rally=numbers, turns=turns.get(name))
     order = {task.name: position for position, task in enumerate(planned)}
     return tuple(sorted(found.values(), key=lambda task: order.get(task.task, len(order))))
 

@@ -16,15 +16,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairlap_race.contract.record import Counts, RallyNumbers, Task, timestamp
+from fairlap_race.contract.record import Counts, RallyNumbers, Task, Windows, timestamp
 from fairlap_race.contract.request_evidence import BulkTrouble
+from fairlap_race.contract.turns import TaskTurns
 from fairlap_race.rally import steady
-from fairlap_race.rally.clocks import ClockWatch
+from fairlap_race.rally.clocks import ClockWatch, never_set
 from fairlap_race.rally.histograms import Times
 from fairlap_race.rally.schedule import Drift
 from fairlap_race.rally.windows import Pace
 
 PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99)
+_IN_TURN = "its requests were sent in turn with those of other races, whose time is in it"
 
 
 @dataclass
@@ -40,17 +42,28 @@ class Tally:
     first_wallclock: float = math.inf
     measured_wallclock: float = math.inf
     last_wallclock: float = -math.inf
+    clock_set: float = 0.0
+    """by how many seconds the wall clock had been set before the first request"""
     pace: Pace = field(default_factory=Pace)
     drift: Drift = field(default_factory=Drift)
     times: Times = field(default_factory=Times)
     clocks: ClockWatch = field(default_factory=ClockWatch)
     window_times: steady.WindowTimes = field(default_factory=steady.WindowTimes)
+    window_latencies: steady.WindowTimes = field(default_factory=steady.WindowTimes)
+    """of requests that are planned"""
     hits: list[int] = field(default_factory=list)
     """of searches, each with fewer or more than those before it"""
     bulk_trouble: BulkTrouble | None = None
 
-    def add(self, kind: int, ok: bool, client: int, start: float, seconds: float, units: float) -> None:
-        """Count one request of a client that started at `start` and took `seconds`."""
+    @property
+    def is_planned(self) -> bool:
+        """Whether its requests are due at moments, by a target throughput."""
+        return self.about.get("target") is not None
+
+    def add(
+        self, kind: int, ok: bool, client: int, start: float, seconds: float, units: float, wait: float = 0.0
+    ) -> None:
+        """Count a client's request that started at `start`, `wait` seconds after it was due, and took `seconds`."""
         self.samples[kind] += 1
         if not ok:
             self.errors[kind] += 1
@@ -61,20 +74,31 @@ class Tally:
         self.pace.add(client, start, start + max(0.0, seconds), units)
         if ok:
             self.window_times.add(start + max(0.0, seconds), seconds)
+        if ok and self.is_planned:
+            self.window_latencies.add(start + max(0.0, seconds), seconds + max(0.0, wait))
 
-    def note_time(self, kind: int, at: float, seconds: float) -> None:
-        """Take note of when a request began, in seconds since the epoch, and how long it took altogether."""
-        self.first_wallclock = min(self.first_wallclock, at)
+    def note_time(self, kind: int, at: float, seconds: float, clock_set: float = 0.0) -> None:
+        """Take note of when a request began, in seconds since the epoch, and how long it took altogether.
+
+        `clock_set`: by how many seconds the wall clock, which `at` is free of, had been set.
+        """
+        if at < self.first_wallclock:
+            self.first_wallclock, self.clock_set = at, clock_set
         self.last_wallclock = max(self.last_wallclock, at + max(0.0, seconds))
         if kind == 1:
             self.measured_wallclock = min(self.measured_wallclock, at)
 
 
-def tally(lines: Iterable[str], keep: Callable[[str, Sequence[str]], None] | None = None) -> list[Tally]:
+def tally(
+    lines: Iterable[str],
+    keep: Callable[[str, Sequence[str]], None] | None = None,
+    clock_offset: float | None = None,
+) -> list[Tally]:
     """Return one tally for each task in the sample file's `lines`, in the order of their first sample.
 
-    `keep` is given the task's name and the fields of each sample. A last line that was cut off (the writer was killed)
-    is ignored.
+    `keep` is given the task's name and the fields of each sample. `clock_offset`: by how many seconds the wall clock
+    was ahead of the monotonic one when the race began, whose times the tallies then have; None takes the wall clock as
+    it was. A last line that was cut off (the writer was killed) is ignored.
     """
     found: list[Tally] = []
     for line in lines:
@@ -95,18 +119,21 @@ def tally(lines: Iterable[str], keep: Callable[[str, Sequence[str]], None] | Non
         else:
             parts = line.rstrip("\n").split(",", 10)
             it = found[int(parts[0])]
-            it.note_time(int(parts[1]), float(parts[3]), float(parts[6]))
-            it.clocks.add(float(parts[3]), float(parts[4]), float(parts[5]), float(parts[6]))
+            wall, start, seconds, processing, wait = map(float, parts[3:8])
+            slack = max(0.0, processing - seconds)
+            at = wall if clock_offset is None else never_set(wall, start, slack, clock_offset)
+            it.note_time(int(parts[1]), at, processing, wall - at)
+            it.clocks.add(wall, start, seconds, processing)
             # A failed request reports another unit than the task's.
             if parts[2] == "1" or it.unit is None:
                 it.unit = parts[10]
-            client, start = int(parts[8]), float(parts[4])
-            it.add(int(parts[1]), parts[2] == "1", client, start, float(parts[5]), float(parts[9]))
+            client = int(parts[8])
+            it.add(int(parts[1]), parts[2] == "1", client, start, seconds, float(parts[9]), wait)
             if parts[1] == "1":
-                it.drift.add(client, start, float(parts[7]), float(parts[6]))
-                it.times.add(float(parts[5]), float(parts[5]) + float(parts[7]))
+                it.drift.add(client, start, wait, processing)
+                it.times.add(seconds, seconds + wait)
             else:
-                it.drift.join(client, start + float(parts[6]))
+                it.drift.join(client, start + processing)
             if keep is not None:
                 keep(str(it.about["task"]), parts)
     return found
@@ -138,10 +165,23 @@ def support(samples: int) -> dict[str, int]:
     return found
 
 
-def task_record(it: Tally, rally: RallyNumbers | None) -> Task:
-    """Return the record of one task: Rally's numbers as they are, and ours beside them."""
-    measured, throttled = it.samples[1] > 0, it.about.get("target") is not None
+def series_of(it: Tally, *, in_turn: bool = False) -> steady.Series:
+    """Return what tells whether the task has settled; in turn rate and latency have the other races' time in them."""
+    if in_turn:
+        return steady.Series(it.window_times)
+    return steady.Series(it.window_times, it.pace.units, it.window_latencies)
+
+
+def task_record(it: Tally, rally: RallyNumbers | None, turns: TaskTurns | None = None) -> Task:
+    """Return the record of one task: Rally's numbers as they are, and ours beside them.
+
+    `turns`: how its requests were sent, where races take turns: what is done in turn has no throughput of its own.
+    """
+    measured, throttled = it.samples[1] > 0, it.is_planned
     seconds, rate = it.pace.duration(), it.pace.rate(planned=throttled, timed=bool(it.about.get("timed")))
+    windows = it.pace.windows()
+    if windows is not None and turns is not None:
+        windows = Windows(windows.seconds, left_out=_IN_TURN)
     return Task(
         task=str(it.about["task"]),
         operation=it.about.get("operation"),
@@ -164,12 +204,14 @@ def task_record(it: Tally, rally: RallyNumbers | None) -> Task:
         fastest_millis=min(it.times.service) / 1000 if it.times.service else None,
         units_done=it.units_done if measured else None,
         rate=None if rate is None else round(rate, 6),
-        windows=it.pace.windows(),
-        settling=steady.settling_of(it.pace, it.window_times),
+        windows=windows,
+        settling=steady.settling_of(it.pace, series_of(it, in_turn=turns is not None)),
         support=support(it.samples[1]),
         fewest_hits=min(it.hits, default=None),
         most_hits=max(it.hits, default=None),
         bulk_trouble=it.bulk_trouble,
         clock_shift_seconds=it.clocks.shift(),
+        clock_set_seconds=round(it.clock_set, 3) or None,
         histogram=it.times.record(),
+        turns=turns,
     )

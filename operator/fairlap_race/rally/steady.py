@@ -4,8 +4,9 @@ The measured time is cut into 12 to 16 parts. Their beginning is compared with t
 1945, Mann and Whitney 1947; exact, ties as if they were broken against a difference). This is Geweke's comparison
 (1992), with ranks for means, so that one pause in a part decides nothing: the first third with the last half; of 16
 parts also the first half with the last third, for what changes late, and the first quarter with all after the middle,
-for what is over early. A task is not settled where throughput or service time differ both by more than chance, which
-all comparisons of one series share, and by more than a tenth, in the other two than a third.
+for what is over early. A task is not settled where throughput, service time or (where requests are planned) latency
+differ both by more than chance, which all comparisons of one series share, and by more than a tenth, in the other two
+and of latency than a third. In turn with other races only the service time is its own, and only that is judged.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from functools import cache
 from statistics import median
 from typing import NamedTuple
 
-from fairlap_race.contract.settling import Settling
+from fairlap_race.contract.settling import LATENCY, SERVICE_TIME, THROUGHPUT, Settling
 from fairlap_race.rally.windows import WINDOW_SECONDS, Pace, parts_of
 
 FEWEST_PARTS, MOST_PARTS = 12, 16
@@ -29,7 +30,11 @@ LEVEL = 0.01
 LEAST_CHANGE = 0.1
 """Of the median: what changes by less moves a figure by less than races differ anyway."""
 LEAST_CHANGE_ASIDE = 1 / 3
-"""In the other comparisons: with a tenth they would find more chance in rates that wander (docs/noise.md)."""
+"""In the other comparisons: with a tenth they would find more chance in rates that wander (docs/noise.md).
+
+Of latency in all, unless it has changed before: where requests queue it multiplies every change of the service time,
+that of chance, too.
+"""
 MOST_CHANGE = 999.0
 """That is told: what was nothing at first and is something in the end has no share of its own."""
 ENOUGH_TRIED = 1 / 3
@@ -42,7 +47,7 @@ WARM_WINDOWS = 36
 
 @dataclass
 class WindowTimes:
-    """The service times of one task's measured requests, by the window in which they ended."""
+    """The service times, or latencies, of one task's measured requests, by the window in which they ended."""
 
     logarithms: dict[int, float] = field(default_factory=dict)
     counts: dict[int, int] = field(default_factory=dict)
@@ -53,6 +58,17 @@ class WindowTimes:
             window = math.floor(end / WINDOW_SECONDS)
             self.logarithms[window] = self.logarithms.get(window, 0.0) + math.log(seconds)
             self.counts[window] = self.counts.get(window, 0) + 1
+
+
+class Series(NamedTuple):
+    """What tells whether one task has settled, window by window."""
+
+    times: WindowTimes
+    """service times"""
+    units: Mapping[int, float] | None = None
+    """what was done in each; None in turn, where it is what all races together did"""
+    latencies: WindowTimes | None = None
+    """service times with the waits before them; None, or none in it, where nothing was planned, and in turn"""
 
 
 class _Comparison(NamedTuple):
@@ -83,32 +99,36 @@ class _Change:
         return 1.0
 
 
-def settling_of(pace: Pace, times: WindowTimes) -> Settling | None:
+def settling_of(pace: Pace, series: Series) -> Settling | None:
     """Return whether a task settled, from its measured requests; None when nothing was measured."""
     if not any(it.requests for it in pace.clients.values()):
         return None
     together = pace.together()
     if together is None:
-        return Settling(left_out="its clients never measured all together")
+        return Settling(left_out=pace.why_apart())
     first, last = math.ceil(together[0] / WINDOW_SECONDS), math.floor(together[1] / WINDOW_SECONDS)
     first = max(first, last - MOST_WINDOWS)
     requests = sum(pace.requests.get(number, 0.0) for number in range(first, last))
-    return settling(first, last, pace.units, times, requests)
+    return settling(first, last, series, requests)
 
 
-def settling(first: int, last: int, units: Mapping[int, float], times: WindowTimes, requests: float) -> Settling:
+def settling(first: int, last: int, series: Series, requests: float) -> Settling:
     """Return whether a task settled in the windows from number `first` to before `last`.
 
-    `units`: what was done in each; `times`: how long it took; `requests`: in all of these windows.
+    `requests`: in all of these windows.
     """
     seconds = WINDOW_SECONDS
     count = max(0, last - first)
     parts = min(MOST_PARTS, count, int(requests / LEAST_REQUESTS))
     if parts < FEWEST_PARTS:
-        what = f"{count} windows" if count < FEWEST_PARTS else f"{requests:.0f} requests"
-        text = f"{what}: it takes {FEWEST_PARTS} parts of a window and {LEAST_REQUESTS} requests each"
+        windows = f"{count} full windows of {seconds:.0f} s" if count else "no full window"
+        what = windows if count < FEWEST_PARTS else f"{requests:.0f} requests"
+        text = (
+            f"{what} in the time in which all clients measured: it takes {FEWEST_PARTS} parts of a window and "
+            f"{LEAST_REQUESTS} requests each"
+        )
         return Settling(round(count * seconds, 3), left_out=text)
-    answered = _answered(first, last, times, parts)
+    answered = _answered(first, last, series.times, parts)
     if answered < FEWEST_PARTS:
         text = f"requests ended in {answered} of its {parts} parts: it takes {FEWEST_PARTS} to tell of service times"
         return Settling(round(count * seconds, 3), left_out=text)
@@ -117,9 +137,11 @@ def settling(first: int, last: int, units: Mapping[int, float], times: WindowTim
     for gone in range(parts):
         begin = first + count * gone // parts
         left = min(MOST_PARTS, last - begin, int(requests * (last - begin) / count / LEAST_REQUESTS))
-        if left < FEWEST_PARTS or _answered(begin, last, times, left) < FEWEST_PARTS:
+        if left < FEWEST_PARTS or _answered(begin, last, series.times, left) < FEWEST_PARTS:
             break
-        found = _changed(begin, last, units, times, left)
+        # A latency that has changed must come within a tenth of its end.
+        moved = worst is not None and worst.measure == LATENCY
+        found = _changed(begin, last, series, left, LEAST_CHANGE if moved else LEAST_CHANGE_ASIDE)
         if found is None:
             reached = worst.reached() * count if worst else 0.0
             return _judged(count * seconds, max(begin - first, reached) * seconds, worst)
@@ -130,17 +152,17 @@ def settling(first: int, last: int, units: Mapping[int, float], times: WindowTim
     return _judged(count * seconds, max(1.0, worst.reached() * count) * seconds, worst)
 
 
-def warmed_up(first: int, last: int, units: Mapping[int, float], times: WindowTimes) -> bool:
+def warmed_up(first: int, last: int, series: Series) -> bool:
     """Return whether a task that warms up from window `first` on has settled before window `last`; for `race.steady`.
 
     It has where no comparison finds a change in the last 36 windows. They must have 16 parts with answers in each: of
     12 there is one comparison, which only sees a change that has not a single exception.
     """
     begin = last - WARM_WINDOWS
-    if begin < first or _answered(begin, last, times, MOST_PARTS) < MOST_PARTS:
+    if begin < first or _answered(begin, last, series.times, MOST_PARTS) < MOST_PARTS:
         return False
-    requests = sum(times.counts.get(number, 0) for number in range(begin, last))
-    return requests >= MOST_PARTS * LEAST_REQUESTS and _changed(begin, last, units, times, MOST_PARTS) is None
+    requests = sum(series.times.counts.get(number, 0) for number in range(begin, last))
+    return requests >= MOST_PARTS * LEAST_REQUESTS and _changed(begin, last, series, MOST_PARTS) is None
 
 
 def _judged(of_seconds: float, unsettled: float, worst: _Change | None) -> Settling:
@@ -157,18 +179,32 @@ def _answered(begin: int, last: int, times: WindowTimes, parts: int) -> int:
     return sum(count > 0 for count in parts_of([float(times.counts.get(it, 0)) for it in range(begin, last)], parts))
 
 
-def _changed(begin: int, last: int, units: Mapping[int, float], times: WindowTimes, parts: int) -> _Change | None:
-    """Return what changed the most from the beginning of the windows to their end; None for nothing."""
-    done = parts_of([units.get(number, 0.0) for number in range(begin, last)], parts)
-    sums = parts_of([times.logarithms.get(number, 0.0) for number in range(begin, last)], parts)
-    counts = parts_of([float(times.counts.get(number, 0)) for number in range(begin, last)], parts)
-    took = [math.exp(total / count) for total, count in zip(sums, counts, strict=True) if count]
+def _changed(
+    begin: int, last: int, series: Series, parts: int, of_latency: float = LEAST_CHANGE_ASIDE
+) -> _Change | None:
+    """Return what changed the most from the beginning of the windows to their end; None for nothing.
+
+    `of_latency`: by less than this share a latency has not changed.
+    """
+    looked_at = [(SERVICE_TIME, LEAST_CHANGE, _means(begin, last, series.times, parts))]
+    if (units := series.units) is not None:
+        done = parts_of([units.get(number, 0.0) for number in range(begin, last)], parts)
+        looked_at.append((THROUGHPUT, LEAST_CHANGE, done))
+    if series.latencies is not None:
+        looked_at.append((LATENCY, of_latency, _means(begin, last, series.latencies, parts)))
     found = [
         _Change(measure, share, tuple(values), tail)
-        for measure, values in (("service time", took), ("throughput", done))
-        for share, tail in _changes(values)
+        for measure, least, values in looked_at
+        for share, tail in _changes(values, least)
     ]
     return max(found, key=lambda it: _size(it.share), default=None)
+
+
+def _means(begin: int, last: int, times: WindowTimes, parts: int) -> list[float]:
+    """Return the geometric mean of the times that ended in each of the parts, but those in which none did."""
+    sums = parts_of([times.logarithms.get(number, 0.0) for number in range(begin, last)], parts)
+    counts = parts_of([float(times.counts.get(number, 0)) for number in range(begin, last)], parts)
+    return [math.exp(total / count) for total, count in zip(sums, counts, strict=True) if count]
 
 
 def change(values: Sequence[float]) -> float | None:
@@ -184,12 +220,15 @@ def _size(share: float) -> float:
     return abs(math.log1p(max(share, -0.999)))
 
 
-def _changes(values: Sequence[float]) -> Iterator[tuple[float, int]]:
-    """Yield each change from a beginning to an end of `values` that is no chance, and how many values the end has."""
+def _changes(values: Sequence[float], least: float = LEAST_CHANGE) -> Iterator[tuple[float, int]]:
+    """Yield each change from a beginning to an end of `values` that is no chance, and how many values the end has.
+
+    `least`: by less than this share nothing counts as a change.
+    """
     for it in _comparisons(len(values)):
         head, tail = values[: it.head], values[-it.tail :]
         before, after = median(head), median(tail)
-        if not _is_alike(before, after, it.least) and rank_sum_chance(head, tail) <= it.level:
+        if not _is_alike(before, after, max(it.least, least)) and rank_sum_chance(head, tail) <= it.level:
             yield min(MOST_CHANGE, after / before - 1) if before > 0 else MOST_CHANGE, it.tail
 
 

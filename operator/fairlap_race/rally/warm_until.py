@@ -2,9 +2,10 @@
 
 Rally's driver receives the samples of all clients each second. When what the track plans of a task's warm-up is over,
 the requests of its last 36 seconds are tested as those of its measurement will be, by all three comparisons
-(`fairlap_race.rally.steady`). Where nothing changes any more, a second from then is written down as the moment at which
-all clients begin to measure: processes on one machine, with one clock. What was not settled is measured from
-`maxWarmup` on. Nothing is done between the begin and the end of a request, and the measured part is as long as planned.
+(`fairlap_race.rally.steady`), but for latency: at a rate that cannot be carried it grows for as long as it is waited.
+Where nothing changes any more, a second from then is written down as the moment at which all clients begin to measure:
+processes on one machine, with one clock. What was not settled is measured from `maxWarmup` on. Nothing is done between
+the begin and the end of a request, and the measured part is as long as planned.
 
 Only what can go on for longer is prolonged: a task with a warm-up of its own and a planned end (a time period, or
 iterations of an endless parameter source), without others at its side, which would be over before it.
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.extended_warmup import ExtendedWarmup
-from fairlap_race.rally.steady import WindowTimes, warmed_up
+from fairlap_race.rally.steady import Series, WindowTimes, warmed_up
 from fairlap_race.rally.windows import WINDOW_SECONDS
 
 FOLDER = "steady"
@@ -211,7 +212,7 @@ class _Warming:
         if last == self.judged:
             return False
         self.judged = last
-        return warmed_up(math.ceil(self.begin / WINDOW_SECONDS), last, self.units, self.times)
+        return warmed_up(math.ceil(self.begin / WINDOW_SECONDS), last, Series(self.times, self.units))
 
 
 class Decider:

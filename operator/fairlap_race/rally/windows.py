@@ -111,6 +111,12 @@ class Pace:
         end = min(it.last_end for it in self.clients.values())
         return (begin, end) if end > begin else None
 
+    def why_apart(self) -> str:
+        """Return why there is no time in which all clients measured."""
+        idle = sum(it.requests == 0 for it in self.clients.values())
+        why = f"{idle} of {len(self.clients)} clients measured nothing" if idle else "one ended before the last began"
+        return f"its clients never measured all together: {why}"
+
     def windows(self) -> Windows | None:
         """Return the throughput of the full windows in which all clients measured.
 
@@ -121,10 +127,7 @@ class Pace:
             return None
         span = self.together()
         if span is None:
-            idle = sum(it.requests == 0 for it in self.clients.values())
-            why = f"{idle} of {len(self.clients)} clients measured nothing"
-            why = why if idle else "one ended before the last began"
-            return Windows(seconds=WINDOW_SECONDS, left_out=f"its clients never measured all together: {why}")
+            return Windows(seconds=WINDOW_SECONDS, left_out=self.why_apart())
         first, last = math.ceil(span[0] / WINDOW_SECONDS), math.floor(span[1] / WINDOW_SECONDS)
         if not 0 < last - first <= MAX_WINDOWS:
             text = f"all clients measured together for {span[1] - span[0]:.3g} s, in which there is no full window"

@@ -61,7 +61,7 @@ def bounded(record: Record, room: int = MAX_RECORD_BYTES) -> Record:
     """
     record = replace(
         record,
-        outcome=Outcome(record.outcome.reason, shorten(record.outcome.message)),
+        outcome=replace(record.outcome, message=shorten(record.outcome.message)),
         rally=replace(record.rally, warnings=tuple(shorten(w, MAX_TEXT) for w in record.rally.warnings[:20])),
         tasks=tuple(replace(t, first_error=t.first_error and shorten(t.first_error, MAX_TEXT)) for t in record.tasks),
     )

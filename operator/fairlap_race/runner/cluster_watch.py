@@ -17,6 +17,7 @@ from fairlap_race.contract.task_spans import race_span, seconds_of
 from fairlap_race.elasticsearch import course
 from fairlap_race.elasticsearch.answers import dig, whole_number
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
+from fairlap_race.runner.race_clock import RaceClock
 
 LOG = logging.getLogger(__name__)
 PATIENCE = 3.0
@@ -47,6 +48,7 @@ class ClusterWatch:
     """Looks at the cluster whenever it is told to, until the race is over."""
 
     client: ElasticsearchClient
+    clock: RaceClock = field(default_factory=RaceClock)
     looks: int = 0
     fewest_nodes: int | None = None
     most_relocating: int | None = None
@@ -62,16 +64,16 @@ class ClusterWatch:
 
     def begin(self) -> None:
         """Note what the cluster has counted before Rally starts."""
-        self._began = time.time()
+        self._began = self.clock.now()
         self._start = self._mark()
-        self._look_at_caches(time.time(), CALM_PATIENCE)
+        self._look_at_caches(self.clock.now(), CALM_PATIENCE)
 
     def addresses(self) -> tuple[str, ...]:
         """Return the addresses of all nodes in the order of their names; none when Elasticsearch does not tell."""
         return course.read_addresses(self._ask(course.ADDRESSES_PATH))
 
     def look(self, at: float) -> None:
-        """Look once, at `at` seconds since the epoch; an answer that cannot be had is a look less."""
+        """Look once, at `at` on the race's clock; an answer that cannot be had is a look less."""
         self._look_at_shards(at)
         self._look_at_caches(at, PATIENCE)
 
@@ -112,9 +114,9 @@ class ClusterWatch:
         self._last = frozenset(found)
 
     def _mark(self) -> course.Mark:
-        began = time.time()
+        began = self.clock.now()
         nodes = self._ask(course.NODES_PATH)
-        at = (began + time.time()) / 2
+        at = (began + self.clock.now()) / 2
         return course.read_mark(nodes, self._ask(course.COORDINATION_PATH), at)
 
     def _ask(self, path: str, patience: float = CALM_PATIENCE) -> Any:
@@ -134,7 +136,7 @@ class ClusterWatch:
         """
         end, start = self._mark(), self._start
         # What the last task counted after the last look.
-        self._look_at_caches(time.time(), CALM_PATIENCE)
+        self._look_at_caches(self.clock.now(), CALM_PATIENCE)
         return ClusterCourse(
             looks=self.looks,
             unlisted=self.unlisted,

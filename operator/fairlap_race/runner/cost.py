@@ -9,6 +9,7 @@ from fairlap_race.contract.record import LoadGenerator
 from fairlap_race.linux import cgroup, process
 from fairlap_race.runner.load_generator import judge_load_generator
 from fairlap_race.runner.load_series import LoadSeries
+from fairlap_race.runner.race_clock import RaceClock
 
 LOOK_SECONDS = 1.0
 """Between two looks."""
@@ -25,10 +26,11 @@ class Cost:
     series: LoadSeries = field(default_factory=LoadSeries)
     by_process: bool = True
     """whether each process runs on one core at a time: Rally's do, k6 is a single process on all of them"""
+    clock: RaceClock = field(default_factory=RaceClock)
 
     def look(self) -> None:
         """Take a look."""
-        at, seen = time.time(), []
+        at, seen = self.clock.now(), []
         self.end = cgroup.read_usage(time.monotonic())
         first = self.start is None
         self.start = self.start or self.end

@@ -13,10 +13,9 @@ from typing import Any
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.rally_releases import is_too_old
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Outcome, Task, Windows, timestamp
+from fairlap_race.contract.record import Outcome, Task, timestamp
 from fairlap_race.contract.sweep import SweepSpec
 from fairlap_race.contract.track_record import TrackRecord
-from fairlap_race.contract.turns import TaskTurns
 from fairlap_race.elasticsearch import evidence
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.rally import classify, race_json, samples, schedule
@@ -38,7 +37,6 @@ from fairlap_race.track.load import TrackDescription
 LOG = logging.getLogger(__name__)
 EVIDENCE_PATIENCE = 180.0
 """Seconds: a node that was killed is back by then on a busy machine, too, and only then can its restart be told."""
-_IN_TURN = "its requests were sent in turn with those of other races, whose time is in it"
 LATE_EVIDENCE = 60.0
 """Seconds after the race's own deadline: the operator expects the record two minutes after it."""
 
@@ -62,10 +60,11 @@ def read_numbers(
     """Return what Rally wrote into `files`, joined with every sample, and the outcome that follows from it."""
     output = read_text(files.output)
     race = read_json(files.race_json(spec.race_id))
-    tallies, sample_file = read_samples(files.live / SAMPLES, spec)
+    tallies, sample_file = read_samples(files.live / SAMPLES, spec, ended.clock_offset)
     kept, prolonged, taken = read_kept(files.live), read_prolonged(files.live), read_taken(files.live)
     first = min((it.first_wallclock for it in tallies), default=None)
-    tasks = with_loads(race_json.tasks(race, tallies, description.tasks), ended.load, ended.may_use)
+    raced = race_json.tasks(race, tallies, description.tasks, taken)
+    tasks = with_loads(raced, ended.load, ended.may_use)
     outcome, load = judge_ending(ended, output, race, versions), ended.load_generator
     if ended.exit_code == 0:  # only a race that ended by itself tells whether its load generator kept up
         load = schedule.judge_lateness(judge_tasks(load, tasks), tasks)
@@ -75,7 +74,7 @@ def read_numbers(
         first_request_at=None if first is None else timestamp(first),
         tasks=tuple(
             replace(
-                with_turns(with_kept(task, kept), taken.get(task.task)),
+                with_kept(task, kept),
                 first_error=task.first_error and scrub(task.first_error),
                 extended_warmup=prolonged.get(task.task),
             )
@@ -107,14 +106,6 @@ def with_kept(task: Task, kept: Mapping[str, int]) -> Task:
         return task
     number = kept.get(task.task, 0)
     return replace(task, support=samples.support(number), times_kept=number)
-
-
-def with_turns(task: Task, taken: TaskTurns | None) -> Task:
-    """Return the task with how its requests were sent: what is done in turn has no throughput of its own."""
-    if taken is None:
-        return task
-    windows = task.windows and Windows(task.windows.seconds, left_out=_IN_TURN)
-    return replace(task, turns=taken, windows=windows)
 
 
 def judge_ending(ended: Ended, output: str, race: Mapping[str, Any] | None, versions: Versions) -> Outcome:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fairlap_race.contract.http_record import RequestHits
 from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
-from fairlap_race.contract.race_spec import Mode, RaceSpec, RequestsSource
+from fairlap_race.contract.race_spec import REQUIRE_TASKS, Mode, RaceSpec, RequestsSource
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import KEY_LOG, Progress, Record, Task, timestamp
 from fairlap_race.contract.resources import MachineTable
@@ -35,6 +35,7 @@ from fairlap_race.runner.load_series import judge_tasks, with_loads
 from fairlap_race.runner.machine_watcher import MachineWatcher
 from fairlap_race.runner.parts import Connected, FailedError, ending_race
 from fairlap_race.runner.probes import ProbeReader, probe_reader
+from fairlap_race.runner.race_clock import RaceClock
 from fairlap_race.runner.race_frame import RaceFrame, texts_of
 from fairlap_race.runner.request_hits import Ask, asker, check_hits, read_hits
 
@@ -72,8 +73,10 @@ class HttpRace:
             raise ValueError("the specification is not that of a race over HTTP")
         self.frame = RaceFrame(spec, stop, HttpParts(), assemble_http)
         limit = time.monotonic() + spec.timeout_seconds
-        self._ground = Ground(spec, spec.http, K6Files(work), Cost(by_process=False), tell, stop, limit)
-        self._watcher = MachineWatcher()
+        clock = RaceClock()
+        cost = Cost(by_process=False, clock=clock)
+        self._ground = Ground(spec, spec.http, K6Files(work), cost, tell, stop, limit, clock)
+        self._watcher = MachineWatcher(clock=clock)
 
     def run(self) -> Record:
         """Run the step and return its record, whatever happened."""
@@ -103,6 +106,7 @@ class HttpRace:
     def _send_watched(self, connected: HttpConnected, prepared: HttpPrepared) -> None:
         """Send the load; of a race that is measured, watch this machine meanwhile, and see how fast it is around it."""
         it, frame = self._ground, self.frame
+        it.clock.begin()
         if it.spec.mode is not Mode.RACE:
             send_loads(it, frame, prepared, self._watcher)
             return
@@ -176,7 +180,7 @@ def send_loads(it: Ground, frame: RaceFrame[HttpParts], prepared: HttpPrepared, 
         for number, load in enumerate(_as_rated(loads, search), start=1):
             if number > 1 and it.stop.wait(it.http.interval_seconds):
                 raise FailedError(Reason.RACE_ABORTED, f"the runner was told to stop before {load.name}")
-            answers = LoadAnswers(load, it.spec.hosts, keeper.add if keeper.asked else None)
+            answers = LoadAnswers(load, it.spec.hosts, keeper.add if keeper.asked else None, it.clock.set_by)
             run = K6Run(it, answers, number, len(loads))
             watcher.look()
             try:
@@ -230,8 +234,8 @@ def _refuse_missing(spec: RaceSpec, http: HttpSpec) -> None:
     known = {*names, *([spec.sweep.task] if spec.sweep else [])}  # the task whose steps the loads are is there, too
     if missing := [name for name in dict.fromkeys(spec.require_tasks) if name not in known]:
         shown, listed = (", ".join([*of[:_LISTED], *(["…"] if len(of) > _LISTED else [])]) for of in (missing, names))
-        text = f"requireTasks: the race over HTTP has no task {shown}. There are: {listed}"
-        raise FailedError(Reason.UNKNOWN_TASK, text)
+        text = f"{REQUIRE_TASKS}: the race over HTTP has no task {shown}. There are: {listed}"
+        raise FailedError(Reason.UNKNOWN_TASK, text, REQUIRE_TASKS)
 
 
 def _source(spec: RaceSpec) -> RequestsSource:

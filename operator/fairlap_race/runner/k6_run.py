@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairlap_race.contract.http_spec import HttpSpec
@@ -21,6 +21,7 @@ from fairlap_race.http.pipes import KeptLog, PipeReader
 from fairlap_race.linux import cgroup, process
 from fairlap_race.runner.cost import LOOK_SECONDS, Cost
 from fairlap_race.runner.parts import FailedError
+from fairlap_race.runner.race_clock import RaceClock
 from fairlap_race.runner.watchdog import Sighting, Watchdog, WatchVerdict
 
 LOG = logging.getLogger(__name__)
@@ -42,6 +43,7 @@ class Ground:
     stop: threading.Event
     limit: float
     """the race's deadline on the monotonic clock"""
+    clock: RaceClock = field(default_factory=RaceClock)
 
 
 class K6Run:
@@ -115,7 +117,7 @@ class K6Run:
         load, first = self._answers.load, self._answers.first_at
         if first is None:
             return 0
-        return max(0, min(100, int(100 * (time.time() - first) / (load.warmup_seconds + load.seconds))))
+        return max(0, min(100, int(100 * (self._ground.clock.now() - first) / (load.warmup_seconds + load.seconds))))
 
     def _progress(self) -> Progress:
         first = self._answers.first_at

@@ -42,12 +42,17 @@ def refuse_unwritable(spec: RaceSpec) -> None:
         raise FailedError(Reason.INVALID_SPEC, message) from error
 
 
-def read_samples(path: Path, spec: RaceSpec) -> tuple[list[samples.Tally], KeptSamples | None]:
-    """Return the tallies of the sample file at `path`, and what was kept of the samples; None where none was asked."""
+def read_samples(
+    path: Path, spec: RaceSpec, clock_offset: float | None = None
+) -> tuple[list[samples.Tally], KeptSamples | None]:
+    """Return the tallies of the sample file at `path`, and what was kept of the samples; None where none was asked.
+
+    `clock_offset`: as `fairlap_race.rally.samples` takes it.
+    """
     if not path.exists():
         return [], None
     if spec.samples is None:
-        return _tally(path), None
+        return _tally(path, clock_offset), None
     name = file_name(spec.race_id)
     try:
         # Needed, and paid for in memory, only where samples are kept, and only when Rally has ended.
@@ -55,17 +60,20 @@ def read_samples(path: Path, spec: RaceSpec) -> tuple[list[samples.Tally], KeptS
 
         about = {"namespace": spec.namespace, "record": spec.record, "race_id": spec.race_id}
         with SampleTable(spec.samples / name, about) as table:
-            tallies = _tally(path, table.add)
+            tallies = _tally(path, clock_offset, table.add)
             return tallies, KeptSamples(name, table.rows, table.finish())
     except OSError as error:
         LOG.warning("the samples could not be kept: %s", error)
         # pyarrow's words name a path of the pod, where the system's alone say it all.
-        return _tally(path), KeptSamples(name, problem=os.strerror(error.errno) if error.errno else str(error))
+        problem = os.strerror(error.errno) if error.errno else str(error)
+        return _tally(path, clock_offset), KeptSamples(name, problem=problem)
 
 
-def _tally(path: Path, keep: Callable[[str, Sequence[str]], None] | None = None) -> list[samples.Tally]:
+def _tally(
+    path: Path, clock_offset: float | None, keep: Callable[[str, Sequence[str]], None] | None = None
+) -> list[samples.Tally]:
     with path.open(encoding="utf-8") as lines:
-        return samples.tally(lines, keep)
+        return samples.tally(lines, keep, clock_offset)
 
 
 class SampleKeeper:

@@ -12,6 +12,7 @@ from fairlap_race.contract.record import Task
 from fairlap_race.contract.series import Points
 from fairlap_race.contract.task_spans import race_span, task_spans
 from fairlap_race.linux.whole_machine import read_machine
+from fairlap_race.runner.race_clock import RaceClock
 from fairlap_race.runner.sampler import INTERVAL, STEP_LOOK, watch_of
 from fairlap_race.runner.stalls import StallWatch
 
@@ -21,8 +22,13 @@ LOG = logging.getLogger(__name__)
 class MachineWatcher:
     """Looks every few seconds until it is stopped, and whenever it is told to."""
 
-    def __init__(self, interval: float = INTERVAL, read: Callable[[], Mapping[str, float]] = read_machine) -> None:
-        self._interval, self._read = interval, read
+    def __init__(
+        self,
+        interval: float = INTERVAL,
+        read: Callable[[], Mapping[str, float]] = read_machine,
+        clock: RaceClock | None = None,
+    ) -> None:
+        self._interval, self._read, self._clock = interval, read, clock or RaceClock()
         self._signals: dict[str, Points] = {}
         self._stalls = StallWatch()
         self._taken = threading.Lock()
@@ -44,7 +50,7 @@ class MachineWatcher:
         """Look now, as where a load begins or ends; an odd file costs one look, never the race."""
         try:
             with self._taken:
-                at = time.time()
+                at = self._clock.now()
                 for name, value in self._read().items():
                     self._signals.setdefault(name, Points()).add(at, value)
         except Exception:
@@ -62,6 +68,6 @@ class MachineWatcher:
             if now >= due:
                 due = now + self._interval
                 self.look()
-            since, began, wanted = time.time(), time.monotonic(), min(STEP_LOOK, self._interval)
+            since, began, wanted = self._clock.now(), time.monotonic(), min(STEP_LOOK, self._interval)
             self._stop.wait(wanted)
             self._stalls.waited(since, wanted, time.monotonic() - began)

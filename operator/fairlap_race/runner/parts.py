@@ -42,9 +42,9 @@ STOPPED = "the runner was told to stop before the race began"
 class FailedError(Exception):
     """The race cannot go on; carries the outcome."""
 
-    def __init__(self, reason: Reason, message: str) -> None:
+    def __init__(self, reason: Reason, message: str, field: str = "") -> None:
         super().__init__(message)
-        self.outcome = Outcome(reason, message)
+        self.outcome = Outcome(reason, message, field)
 
 
 @contextmanager

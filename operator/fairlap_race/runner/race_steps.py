@@ -55,6 +55,7 @@ from fairlap_race.runner.parts import (
     ending_race,
 )
 from fairlap_race.runner.probes import ProbeReader, probe_reader
+from fairlap_race.runner.race_clock import RaceClock
 from fairlap_race.runner.race_frame import RaceFrame
 from fairlap_race.runner.request_looks import plan_looks, read_looks
 from fairlap_race.runner.sampler import MachineSampler, summed_up
@@ -83,6 +84,7 @@ class RaceGround:
         owner = os.environ.get("POD_NAME", "")
         self.corpora = CorporaSource(spec.corpora, files.work / "corpora", spec.offline, stop, self.preparing, owner)
         self.in_turn = RaceInTurn(spec.turns, stop)
+        self.clock = RaceClock()
 
     def tell(self, progress: Progress) -> None:
         """Let the operator know how far the race is."""
@@ -197,7 +199,8 @@ def visit(
 def begin_watching(it: RaceGround, host: Host, client: ElasticsearchClient) -> Watching:
     """Return what looks at the race from now on, when all that Rally's processes read of it is written."""
     spec, live = it.spec, it.files.live
-    cluster = ClusterWatch(client)
+    it.clock.begin()
+    cluster = ClusterWatch(client, it.clock)
     cluster.begin()
     write_addresses(live, cluster.addresses())
     it.in_turn.write(live)
@@ -207,7 +210,7 @@ def begin_watching(it: RaceGround, host: Host, client: ElasticsearchClient) -> W
     if spec.most_warmup_seconds is not None:
         warm_until.allow(live, spec.most_warmup_seconds)
     write_sweep(live, spec.sweep, spec.challenge)
-    machines = MachineSampler(client, live, host.about.pod_name, also=cluster.look)
+    machines = MachineSampler(client, live, host.about.pod_name, also=cluster.look, clock=it.clock)
     machines.start()
     return Watching(cluster, machines)
 
@@ -222,7 +225,7 @@ def run_rally(it: RaceGround, host: Host, reached: Reached, track: LoadedTrack) 
     now = time.monotonic()
     watchdog = Watchdog(now, spec.stall_seconds, max(1.0, it.limit - now))
     running = process.start(argv, rally_env(files, os.environ), files.work, files.output)
-    watched = Watched(frozenset(about.sleeps), spec.target is not None, lambda: it.in_turn.left)
+    watched = Watched(frozenset(about.sleeps), spec.target is not None, lambda: it.in_turn.left, it.clock)
     client = reached.connection.client
     ended = Supervisor(running, files.live, client, watchdog, it.tell, it.stop, watched).watch(host.may_use)
     LOG.info("Rally ended: exit code %s", ended.exit_code)

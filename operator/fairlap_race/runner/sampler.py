@@ -20,6 +20,7 @@ from fairlap_race.linux.cgroup import read_limits
 from fairlap_race.linux.container import read_container
 from fairlap_race.linux.whole_machine import read_machine
 from fairlap_race.rally.live_files import read_state
+from fairlap_race.runner.race_clock import RaceClock
 from fairlap_race.runner.stalls import StallWatch
 from fairlap_race.runner.watched_span import watched_span
 from fairlap_race.runner.watched_use import with_use
@@ -56,9 +57,11 @@ class MachineSampler:
         pod_name: str | None,
         interval: float = INTERVAL,
         also: Callable[[float], None] | None = None,
+        clock: RaceClock | None = None,
     ) -> None:
         self._client = client
         self._also = also
+        self._clock = clock or RaceClock()
         self._live = live
         self._own_name = pod_name or LOAD_GENERATOR
         self._interval = interval
@@ -99,27 +102,33 @@ class MachineSampler:
         self._cpu_seconds = time.thread_time()
 
     def _wait(self, seconds: float) -> None:
-        since, began = time.time(), time.monotonic()
+        since, began = self._clock.now(), time.monotonic()
         self._stop.wait(seconds)
         self._stalls.waited(since, seconds, time.monotonic() - began)
 
     def _look_safely(self) -> None:
-        try:
-            self._look()
-            if self._also:
-                since, began = time.time(), time.monotonic()
-                self._also(since)
-                self._stalls.asked_also(since, time.monotonic() - began)
-        except Exception as error:
-            # An odd answer costs one sample, never the sampling.
-            LOG.exception("the machines could not be looked at")
-            self._failures, self._last_failure = self._failures + 1, f"{type(error).__name__}: {error}"
+        for look in (self._look_at_container, self._look_at_machine, self._look_at_nodes, self._look_also):
+            try:
+                look()
+            except Exception as error:
+                # An odd answer costs one sample of what gave it, never the sampling.
+                LOG.exception("the machines could not be looked at")
+                self._failures, self._last_failure = self._failures + 1, f"{type(error).__name__}: {error}"
 
-    def _look(self) -> None:
-        at = time.time()
-        self._own.add(at, read_container())
-        self._machine.add(at, Sample(read_machine()))
-        began = time.monotonic()
+    def _look_at_container(self) -> None:
+        self._own.add(self._clock.now(), read_container())
+
+    def _look_at_machine(self) -> None:
+        self._machine.add(self._clock.now(), Sample(read_machine()))
+
+    def _look_also(self) -> None:
+        if self._also:
+            since, began = self._clock.now(), time.monotonic()
+            self._also(since)
+            self._stalls.asked_also(since, time.monotonic() - began)
+
+    def _look_at_nodes(self) -> None:
+        at, began = self._clock.now(), time.monotonic()
         try:
             stats = self._client.get(node_stats.STATS_PATH, timeout=PATIENCE)
         except ElasticsearchError as error:

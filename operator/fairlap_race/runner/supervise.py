@@ -18,6 +18,7 @@ from fairlap_race.linux import cgroup, process
 from fairlap_race.rally.live_files import SHUTDOWN, State, actor_pids, read_state
 from fairlap_race.runner.cost import LOOK_SECONDS, Cost
 from fairlap_race.runner.load_series import LoadSeries
+from fairlap_race.runner.race_clock import RaceClock
 from fairlap_race.runner.watchdog import Sighting, Watchdog, WatchVerdict
 
 LOG = logging.getLogger(__name__)
@@ -45,6 +46,8 @@ class Ended:
     load: LoadSeries = field(default_factory=LoadSeries)
     may_use: float = 0.0
     """cores of the load generator"""
+    clock_offset: float | None = None
+    """of the race's clock; None where nobody watched"""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ class Watched:
     """it is on a cluster that exists already"""
     others_left: Callable[[], str] = str
     """says that a race which it takes turns with has ended; "" while none has"""
+    clock: RaceClock = field(default_factory=RaceClock)
 
 
 class Supervisor:
@@ -81,7 +85,8 @@ class Supervisor:
         self._sleeps = about.sleeps
         self._guest = about.guest
         self._others_left = about.others_left
-        self._cost = Cost()
+        self._clock = about.clock
+        self._cost = Cost(clock=about.clock)
         self._cpu: tuple[float, dict[int, float]] = (time.monotonic(), {})
         self._cpu_share = 0.0
         self._oom_before = cgroup.read_usage(time.monotonic()).oom_kills or 0
@@ -114,6 +119,7 @@ class Supervisor:
             oom_killed=(usage.oom_kills or 0) > self._oom_before,
             load=self._cost.series,
             may_use=may_use,
+            clock_offset=self._clock.offset,
         )
 
     def _look_until_over(self) -> Outcome:

@@ -134,6 +134,18 @@ def test_where_a_level_has_no_noise_all_repetitions_are_elsewhere() -> None:
     assert c.races_of_a_cluster(c.Components(0.01, 0.04, None), 50, 200) == 4
 
 
+@given(*[st.floats(0, 1)] * 2, *[st.floats(1, 1000)] * 3)
+def test_more_of_a_level_without_noise_is_never_asked_for_whatever_is_below(
+    below: float, lowest: float, part: float, race: float, cluster: float
+) -> None:
+    costs = c.Costs(part, race, cluster)
+    alike = c.allocation(c.Components(0.0, below, lowest), costs)
+    assert alike and alike.races is None
+    races_alike = c.allocation(c.Components(below, 0.0, lowest), costs)
+    assert races_alike and races_alike.parts is None
+    assert c.races_of_a_cluster(c.Components(0.0, below, None), race, cluster) is None
+
+
 def test_a_lever_that_halves_the_noise_is_seen_as_one() -> None:
     rng = random.Random(3)
     found = c.change([rng.gauss(0, 0.2) for _ in range(400)], [rng.gauss(0, 0.1) for _ in range(400)])

@@ -4,6 +4,7 @@ import base64
 import gzip
 import math
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -308,6 +309,15 @@ def test_the_allocation_follows_from_costs_and_components() -> None:
     assert row(text, "search service time p50") == ["1", "unknown"] or row(text, "search service time p50")[0] == "2"
     without = [{**line, "filled": []} for line in simulated(3)]
     assert "unknown, since nothing says what a cluster costs" in noise.allocation_table(without, "kept")
+
+
+def test_how_often_to_index_again_is_known_of_tasks_that_are_too_short_for_parts() -> None:
+    short = [
+        {**line, "measured": [{**race, "parts": {}} for race in line["measured"]]} for line in simulated(3)
+    ]  # fmt: skip
+    text = noise.allocation_table(short, "kept")
+    assert "A race takes" in text and "no task is long enough to have parts" in text
+    assert re.search(r"\| \d+ \| unknown \|", text)
 
 
 def test_a_lever_that_halves_the_noise_is_in_its_table() -> None:

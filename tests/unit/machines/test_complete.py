@@ -93,6 +93,20 @@ def test_everything_that_may_be_read_is_in_the_record() -> None:
     assert complete(server, table) is table and len(server.kept) == 1
 
 
+@pytest.mark.parametrize("set_by", [{"clock_set_seconds": -90.0}, {"clock_shift_seconds": 30.0}])
+def test_prometheus_is_not_asked_of_a_race_in_which_the_clock_was_set(set_by: dict[str, float]) -> None:
+    good = good_record()
+    times = {"started_at": "2026-11-26T08:00:00Z", "ended_at": "2026-11-26T08:01:00Z"}
+    tasks = tuple(replace(task, **times, **set_by) for task in good.tasks)  # type: ignore[arg-type]
+    record = replace(good, tasks=tasks)
+    of = seen(of=spec(elasticsearch={"storage": {"ephemeral": {}}}), children=Children(pods=[pod(NODE)]))
+    told = MachineTable(race_id="r", machines=(Machine(NODE, "elasticsearch", race=Usage(60)),))
+    nobody: Any = object()  # which could not be asked
+    table = asyncio.run(complete_table(FakeServer(), nobody, of, "race-1", told, record))  # type: ignore[arg-type]
+    assert [it.partition(":")[0] for it in table.remarks] == ["Prometheus was not asked"]
+    assert [it.race.seconds for it in table.machines] == [60]
+
+
 def test_what_is_forbidden_is_said() -> None:
     (volume,) = complete(FakeServer(PersistentVolume=403, StorageClass=403, log=403)).volumes
     assert [remark.split(":")[0] for remark in volume.remarks] == [

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fixtures.message_form import looks_like
 
-from fairlap.results.disturbance import remarks
+from fairlap.results.disturbance import DisturbanceKind, disturbances, remarks
 from fairlap_race.contract.canary_margins import CANARY_RATIO
 from fairlap_race.contract.machine_watch import Canary, MachineWatch, Stall, WatchedSpan
 from fairlap_race.contract.reasons import Reason
@@ -214,6 +214,18 @@ def test_what_prometheus_knows_of_the_containers_is_not_who_else_was_there() -> 
     )
     (found,) = remarks(MachineTable(race_id="r", machines=better, watch=watch), ["a"], "a", ["search"])
     assert "20.0 MB a second were written" in found.text and "something else used" not in found.text
+
+
+def test_each_disturbance_has_its_kind_and_the_remark_joins_their_sentences() -> None:
+    slow = replace(CANARY, cpu_seconds=0.02)
+    wrote = {"io_waiting_share": 0.5, "data_written_bytes": 600e6}
+    span = replace(QUIET, task="a; then b", steal_share=0.2, busy_cores=2.5, **wrote)
+    watch = MachineWatch(CANARY, slow, tasks=(span,), stalls=(Stall("", span.task, 3.0, 0.0),))
+    found = disturbances(watch, ["a"], "a", [span.task])
+    assert [it.kind for it in found] == list(DisturbanceKind)
+    (remark,) = remarks(MachineTable(watch=watch), ["a"], "a", [span.task])
+    words = "; ".join(it.sentence for it in found)
+    assert remark.text == f"the load generator's machine was disturbed: {words}"
 
 
 def test_what_disturbs_a_task_that_nobody_reads_disturbs_no_number() -> None:

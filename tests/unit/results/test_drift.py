@@ -72,6 +72,13 @@ def test_each_difference_is_named(changes: dict[str, Any], said: str) -> None:
         assert looks_like(remark.reason.example, remark.text.replace("node 0", "load generator"))
 
 
+def test_a_heap_that_java_tells_otherwise_is_none_where_its_flag_is_the_same() -> None:
+    flagged = [environment(1, heap_bytes=heap) for heap in (1029177344, 1030225920)]
+    assert drift.differences(*flagged) == []
+    silent = [environment(1, heap_bytes=heap, jvm_flags=[]) for heap in (1, 2)]
+    assert drift.differences(*silent) == ["heap_bytes 1, now 2"]
+
+
 MANY = [f"-XX:Flag{number}=1" for number in range(40)]
 
 

@@ -5,9 +5,10 @@ import pytest
 from fairlap.results.aggregate import aggregate
 from fairlap_race.contract.http_record import HostAnswers, HttpAnswers
 from fairlap_race.contract.probe import ProbeReading, ProbeRecord
-from fairlap_race.contract.record import Counts, RallyNumbers, Record, Task, Windows
+from fairlap_race.contract.record import Counts, RallyNumbers, Record, Task, Throughput, Windows
 from fairlap_race.contract.schedule_record import ScheduleRecord
 from fairlap_race.contract.settling import Settling
+from fairlap_race.contract.turns import TaskTurns
 
 FEW = "0.5 requests in a window on average, and fewer than 10 tell nothing"
 KEPT = Windows(1.0, 60, 20.0, 19.0, 21.0, (), 1200)
@@ -35,6 +36,17 @@ def test_a_race_without_windows_is_no_zero_among_those_that_have_some() -> None:
     assert found.windows_left_out == FEW and found.window_requests == 30
     (without,) = aggregate([race(None)]).tasks
     assert without.window_throughput is without.windows is without.overall_throughput is None
+
+
+@pytest.mark.parametrize("turns", [None, TaskTurns("search", 510, 0)], ids=["alone", "in turn"])
+def test_in_turn_a_task_has_service_times_alone(turns: TaskTurns | None) -> None:
+    times = {"p50": 5.0}
+    numbers = RallyNumbers(Throughput(mean=66.0, median=66.0), times, times)
+    task = Task("search", samples=Counts(10, 500), rate=66.0, rally=numbers, target_throughput=70.0, turns=turns)
+    (found,) = aggregate([Record(tasks=(task,))]).tasks
+    assert found.service_time_millis["p50"].median == 5.0
+    rates = [it and it.median for it in (found.throughput, found.overall_throughput, found.latency_millis.get("p50"))]
+    assert rates == ([None] * 3 if turns else [66.0, 66.0, 5.0])
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def _ran_to_its_end(record: Record, _: BenchmarkSpec) -> Violation | None:
         message = f"restarted or gone during the race: {gone}; the race ended with: {outcome.message}"
         return Violation(Reason.ELASTICSEARCH_RESTARTED, message)
     if outcome.reason:
-        return Violation(outcome.reason, outcome.message)
+        return Violation(outcome.reason, outcome.message, outcome.field)
     if record.rally.exit_code != 0:
         return Violation(Reason.RALLY_FAILED, f"Rally ended with exit code {record.rally.exit_code}")
     return None

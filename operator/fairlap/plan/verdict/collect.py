@@ -91,7 +91,7 @@ def _judge_check(seen: Seen, record: Record) -> Judged:
     outcome, track, subject = record.outcome, record.track, seen.subject
     if outcome.reason:
         refused = Observation(ConditionType.ACCEPTED, False, outcome.reason, outcome.message)
-        return Judged(mark_failing(seen.status, outcome.reason, outcome.message), (refused,))
+        return Judged(mark_failing(seen.status, outcome.reason, outcome.message, outcome.field), (refused,))
     if subject.spec.over_http:
         return _judge_http_check(seen, record)
     challenge = f", challenge {track.challenge}" if track.challenge else ""
@@ -178,7 +178,8 @@ def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
         status = status.model_copy(update={"noise": noise_now(seen, status, valid)})
     if violation:
         message = f"{step.name}: {violation.message}"
-        return Judged(mark_failing(status, violation.reason, message), _observe_violation(violation, message))
+        failing = mark_failing(status, violation.reason, message, violation.field)
+        return Judged(failing, _observe_violation(violation, message))
     return Judged(status, _observe_valid(seen.status.races, race, record, remarked))
 
 
@@ -261,10 +262,9 @@ def _remarks(seen: Seen, race: RaceStatus, record: Record) -> list[RaceRemark]:
         return said
     if race.page_cache and not race.page_cache.startswith(PAGE_CACHE_DROPPED):
         said = [*said, RaceRemark(Reason.PAGE_CACHE_KEPT, race.page_cache)]
-    reading = {task.task for task in record.tasks if task.type in disturbance.READING}
     unread = unread_tasks(record)
     disturbed = disturbance.remarks(
-        table, race.elasticsearch_on, race.load_generator_on, reading, unread,
+        table, race.elasticsearch_on, race.load_generator_on, disturbance.reading_tasks(record), unread,
         over_http=record.http is not None, in_turn=seen.subject.spec.in_turn is not None,
     )  # fmt: skip
     # What runs behind an HTTP target is not known, so its machines cannot be looked at.

@@ -22,7 +22,7 @@ def first_violation_over_http(record: Record, spec: BenchmarkSpec) -> Violation 
 
 def _ran_to_its_end(record: Record, _: BenchmarkSpec) -> Violation | None:
     if record.outcome.reason:
-        return Violation(record.outcome.reason, record.outcome.message)
+        return Violation(record.outcome.reason, record.outcome.message, record.outcome.field)
     if record.http is None or not record.http.hosts:
         return Violation(Reason.RECORD_MISSING, "the record does not say which hosts the race was sent to")
     if record.http.exit_code != 0:

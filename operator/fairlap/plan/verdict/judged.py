@@ -14,6 +14,10 @@ class Judged(NamedTuple):
     observed: tuple[Observation, ...] = ()
 
 
-def mark_failing(status: BenchmarkStatus, reason: Reason, message: str) -> BenchmarkStatus:
-    """Return the status of a Benchmark that has failed: what is left to do is cleaning up."""
-    return status.model_copy(update={"failing": True, "reason": str(reason), "message": message[:4096]})
+def mark_failing(status: BenchmarkStatus, reason: Reason, message: str, field: str = "") -> BenchmarkStatus:
+    """Return the status of a Benchmark that has failed: what is left to do is cleaning up.
+
+    field: what of the request `message` is about, where a record says so.
+    """
+    why = {"reason": str(reason), "message": message[:4096], "field": field[:63]}
+    return status.model_copy(update={"failing": True, **why})

@@ -11,6 +11,7 @@ from fairlap.results.unread_tasks import unread_tasks
 from fairlap_race.contract.race_spec import Mode
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record, Task
+from fairlap_race.contract.settling import LATENCY
 from fairlap_race.contract.some_of import some_of
 from fairlap_race.contract.task_spans import seconds_of
 
@@ -70,8 +71,22 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
         most = max(task.extended_warmup.most_seconds for task in measured if task.extended_warmup)
         text = f"race.steady.maxWarmup {most:g} s was over before it had settled: {_shown(cut)}"
         yield RaceRemark(Reason.WARMUP_TOO_SHORT, text)
-    if moving := [words for task in measured if (words := _unsettled(task))]:
+    beyond = probes_beyond(record)
+    told = [task for task in measured if not (task.task in beyond and _waits_longer(task))]
+    if moving := [words for task in told if (words := _unsettled(task))]:
         yield RaceRemark(Reason.NOT_SETTLED, f"had not settled when they were measured: {_shown(moving)}")
+
+
+def probes_beyond(record: Record) -> frozenset[str]:
+    """Return the probes at which a search found its rate to be beyond what can be carried."""
+    swept = record.track.sweep
+    return frozenset(step.name for step in swept.steps if step.kept is False) if swept else frozenset()
+
+
+def _waits_longer(task: Task) -> bool:
+    """Return whether its requests wait longer and longer, as they do at a rate beyond what can be carried."""
+    it = task.settling
+    return it is not None and it.measure == LATENCY and (it.change or 0.0) > 0
 
 
 def _unsettled(task: Task) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from fairlap.plan.verdict.measurement import probes_beyond
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record, Task
@@ -10,9 +11,8 @@ from fairlap_race.contract.schedule_record import CLIENT_KEPT, ScheduleRecord
 
 def remarks(record: Record) -> Iterator[RaceRemark]:
     """Yield one remark for each task that did not keep its schedule."""
-    swept = record.track.sweep
     # A search goes beyond what can be carried, to find where that is.
-    beyond = {step.name for step in swept.steps if step.kept is False} if swept else set()
+    beyond = probes_beyond(record)
     for task in record.tasks:
         if not task.keeps_schedule and task.task not in beyond:
             yield RaceRemark(Reason.SCHEDULE_NOT_KEPT, _behind(task))

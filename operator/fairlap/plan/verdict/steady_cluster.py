@@ -11,7 +11,7 @@ from fairlap_race.contract.cluster_course import MissingCopies, TaskCaches
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import IndexRecord, Record, Task
 from fairlap_race.contract.series import Span
-from fairlap_race.contract.task_spans import TaskSpan, seconds_of, task_spans
+from fairlap_race.contract.task_spans import CLOCK_SET_SECONDS, TaskSpan, seconds_of, task_spans
 
 _TOLERATED_SECONDS, _TOLERATED_SHARE = 1.0, 0.01
 """Of a task's measured time: an index that is made during a task has its replicas a moment later."""
@@ -90,13 +90,28 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
             "another one"
         )
         yield RaceRemark(Reason.MERGES_RUNNING, text)
+    yield from (RaceRemark(Reason.CLOCK_STEPPED, text) for text in islice(_clock_set(record), _MOST))
+
+
+def _clock_set(record: Record) -> Iterator[str]:
+    """Yield when the load generator's clock was set: while a task ran, or between the beginnings of two."""
     for task in record.tasks:
         if (shift := task.clock_shift_seconds) and shift >= _FALSIFIED_SHARE * _seconds(task):
-            text = (
+            yield (
                 f"task {task.task}: the load generator's clock was set by {shift:.2f} s or more while it ran: Rally's "
                 "throughput is computed from it, the throughput of windows is not"
             )
-            yield RaceRemark(Reason.CLOCK_STEPPED, text)
+    set_by, within, since = 0.0, 0.0, "the race"
+    for task in sorted((it for it in record.tasks if it.started_at), key=lambda it: it.started_at or ""):
+        step = (task.clock_set_seconds or 0.0) - set_by
+        if abs(step) - within >= CLOCK_SET_SECONDS:  # more than was seen while the one before it ran
+            yield (
+                f"the load generator's clock was set {'back' if step < 0 else 'forward'} by {abs(step):.2f} s between "
+                f"the beginnings of {since} and of task {task.task}: times and machine figures are by the clock as it "
+                "was at the race's beginning"
+            )
+        set_by, within = set_by + step, task.clock_shift_seconds or 0.0
+        since = f"task {task.task}"
 
 
 def _untold(record: Record) -> Iterator[str]:

@@ -10,3 +10,5 @@ class Violation(NamedTuple):
 
     reason: Reason
     message: str
+    field: str = ""
+    """what of the request it is about, where the race image says so"""

@@ -117,6 +117,25 @@ def test_each_doubt_and_its_good_neighbour(ran: rec.Task, reason: Reason | None,
     assert first_violation(raced(ran), spec()) is None
 
 
+@pytest.mark.parametrize(
+    ("kept", "measure", "change", "told"),
+    [
+        (False, "latency", 9.0, False),
+        (False, "latency", -0.9, True),
+        (False, "service time", 9.0, True),
+        (True, "latency", 9.0, True),
+        (None, "latency", 9.0, True),
+    ],
+)
+def test_a_latency_that_grows_is_no_news_of_a_probe_beyond_what_can_be_carried(
+    kept: bool | None, measure: str, change: float, told: bool
+) -> None:
+    record = raced(task("search@5", settling=Settling(30.0, 30.0, measure, change)))
+    swept = SweepSpec("search", steps=(SweepStep("search@5", kept=kept),))
+    found = said(replace(record, track=replace(record.track, sweep=swept)))
+    assert [it.reason for it in found] == ([Reason.NOT_SETTLED] if told else [])
+
+
 def test_only_the_first_bulks_meet_a_cold_jvm() -> None:
     cold = {"warm": 0.0, "samples": (0, 1000)}
     one, beside, later = (task(name, begin=at, **cold) for name, at in (("one", 0), ("beside", 30), ("later", 90)))  # type: ignore[arg-type]

@@ -149,6 +149,32 @@ def test_what_is_said(course: ClusterCourse, task: dict[str, Any], reason: Reaso
         ) or looks_like(it.reason.example, text), text
 
 
+def set_between(*tasks: tuple[str, float, float | None, float | None]) -> list[str]:
+    """Return what is said of the clock; tasks: name, begin, by how much it had been set, and was while it ran."""
+    record = raced(ClusterCourse())
+    (bulk,) = record.tasks
+    of_tasks = tuple(
+        replace(bulk, task=name, started_at=moment(begin), measured_from=moment(begin), ended_at=moment(begin + 50),
+                clock_set_seconds=by, clock_shift_seconds=within)
+        for name, begin, by, within in tasks
+    )  # fmt: skip
+    said = remarks(replace(record, tasks=of_tasks), [], "")
+    return [it.text.partition(":")[0] for it in said if it.reason is Reason.CLOCK_STEPPED]
+
+
+def test_a_clock_that_is_set_between_two_tasks_is_said_with_both_and_once() -> None:
+    set_by = "the load generator's clock was set"
+    assert set_between(("a", 0, None, None), ("b", 60, -90.0, None), ("c", 120, -90.0, None)) == [
+        f"{set_by} back by 90.00 s between the beginnings of task a and of task b"
+    ]
+    assert set_between(("b", 60, None, None), ("a", 0, 2.5, None)) == [
+        f"{set_by} forward by 2.50 s between the beginnings of the race and of task a",
+        f"{set_by} back by 2.50 s between the beginnings of task a and of task b",
+    ]
+    assert set_between(("a", 0, None, 90.0), ("b", 60, -90.3, None)) == ["task a"]
+    assert set_between(("a", 0, None, None), ("b", 60, None, None)) == []
+
+
 @pytest.mark.parametrize(
     ("version", "course", "text"),
     [

@@ -12,8 +12,9 @@ import socket
 import tarfile
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -100,10 +101,11 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def need(server: Files, name: str = "documents.json.bz2", content: bytes | None = None) -> CorpusFile:
-    packed = {"documents.json.bz2": bz2.compress, "documents.json.gz": gzip.compress}.get(name, lambda data: data)
-    server.content[name] = packed(DOCUMENTS) if content is None else content
-    archive = None if name == "documents.json" else name
-    size = len(server.content[name])
+    whole = name == "documents.json"
+    if content is None:
+        content = DOCUMENTS if whole else packed(name.removeprefix("documents.json."))
+    server.content[name] = content
+    archive, size = None if whole else name, len(content)
     return CorpusFile("logs", "documents.json", archive, server.url, size if archive else None, len(DOCUMENTS), LINES)
 
 
@@ -143,25 +145,26 @@ def test_documents_and_offsets_are_what_rally_would_make(server: Files, tmp_path
     assert used.origin == "downloaded" and any(words.startswith("downloading") for words, _ in racing.said)
 
 
-def archive(kind: str, compression: int = zipfile.ZIP_STORED) -> bytearray:
+@cache
+def packed(kind: str, compression: int = zipfile.ZIP_STORED) -> bytes:
     if kind in ("gz", "bz2"):
-        return bytearray(gzip.compress(DOCUMENTS) if kind == "gz" else bz2.compress(DOCUMENTS))
-    packed = io.BytesIO()
+        return gzip.compress(DOCUMENTS) if kind == "gz" else bz2.compress(DOCUMENTS)
+    file = io.BytesIO()
     if kind == "zip":
-        with zipfile.ZipFile(packed, "w", compression) as zipped:
+        with zipfile.ZipFile(file, "w", compression) as zipped:
             zipped.writestr("documents.json", DOCUMENTS)
     else:
         mode = {"tar": "w", "tgz": "w:gz", "tar.xz": "w:xz", "tar.bz2": "w:bz2"}[kind]
-        with tarfile.open(fileobj=packed, mode=mode) as tar:  # type: ignore[call-overload]
+        with tarfile.open(fileobj=file, mode=mode) as tar:  # type: ignore[call-overload]
             info = tarfile.TarInfo("documents.json")
             info.size = len(DOCUMENTS)
             tar.addfile(info, io.BytesIO(DOCUMENTS))
-    return bytearray(packed.getvalue())
+    return file.getvalue()
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar", "tgz", "tar.bz2"])
 def test_archives_of_files(server: Files, tmp_path: Path, kind: str) -> None:
-    wanted = need(server, f"documents.json.{kind}", bytes(archive(kind)))
+    wanted = need(server, f"documents.json.{kind}")
     assert Racing(tmp_path).link(wanted).read_bytes() == DOCUMENTS
 
 
@@ -236,13 +239,13 @@ def test_what_is_no_archive_is_said(server: Files, tmp_path: Path, name: str) ->
 
 
 def test_half_an_archive_is_said(server: Files, tmp_path: Path) -> None:
-    whole = bz2.compress(DOCUMENTS)
+    whole = packed("bz2")
     error = failing(tmp_path, need(server, "documents.json.bz2", whole[: len(whole) // 2]))
     assert error.reason is Reason.CORPUS_MISSING and "cannot be unpacked" in error.message
 
 
 def damaged(kind: str, compression: int = zipfile.ZIP_STORED) -> bytes:
-    found = archive(kind, compression)
+    found = bytearray(packed(kind, compression))
     middle = len(found) // 2
     found[middle : middle + 4096] = hashlib.shake_128(b"").digest(4096)
     return bytes(found)
@@ -250,7 +253,7 @@ def damaged(kind: str, compression: int = zipfile.ZIP_STORED) -> bytes:
 
 def changed(mark: bytes, place: int, content: bytes) -> bytes:
     """A ZIP file with `content` at a place that is counted from `mark`."""
-    found = archive("zip")
+    found = bytearray(packed("zip"))
     at = found.index(mark) + place
     found[at : at + len(content)] = content
     return bytes(found)
@@ -265,31 +268,31 @@ def entry(**facts: object) -> bytes:
 
 
 DAMAGED = {
-    "gz": ("gz", damaged("gz")),
-    "gz that ends early": ("gz", bytes(archive("gz")[:-9])),
-    "bz2": ("bz2", damaged("bz2")),
-    "tgz": ("tgz", damaged("tgz")),
-    "xz in a tgz": ("tgz", damaged("tar.xz")),
-    "tar.bz2": ("tar.bz2", damaged("tar.bz2")),
-    "tar with a link to itself": ("tar", entry(type=tarfile.SYMTYPE, linkname="documents.json")),
-    "tar with a file of 4 EiB": ("tar", entry(size=1 << 62)),
-    "stored": ("zip", damaged("zip", zipfile.ZIP_STORED)),
-    "deflated": ("zip", damaged("zip", zipfile.ZIP_DEFLATED)),
-    "bzip2": ("zip", damaged("zip", zipfile.ZIP_BZIP2)),
-    "lzma": ("zip", damaged("zip", zipfile.ZIP_LZMA)),
-    "encrypted": ("zip", changed(b"PK\x01\x02", 8, b"\x01")),
-    "unknown compression": ("zip", changed(b"PK\x01\x02", 10, b"\x63")),
-    "zip whose list begins before it": ("zip", changed(b"PK\x05\x06", 12, b"\xff" * 4)),
+    "gz": ("gz", lambda: damaged("gz")),
+    "gz that ends early": ("gz", lambda: packed("gz")[:-9]),
+    "bz2": ("bz2", lambda: damaged("bz2")),
+    "tgz": ("tgz", lambda: damaged("tgz")),
+    "xz in a tgz": ("tgz", lambda: damaged("tar.xz")),
+    "tar.bz2": ("tar.bz2", lambda: damaged("tar.bz2")),
+    "tar with a link to itself": ("tar", lambda: entry(type=tarfile.SYMTYPE, linkname="documents.json")),
+    "tar with a file of 4 EiB": ("tar", lambda: entry(size=1 << 62)),
+    "stored": ("zip", lambda: damaged("zip", zipfile.ZIP_STORED)),
+    "deflated": ("zip", lambda: damaged("zip", zipfile.ZIP_DEFLATED)),
+    "bzip2": ("zip", lambda: damaged("zip", zipfile.ZIP_BZIP2)),
+    "lzma": ("zip", lambda: damaged("zip", zipfile.ZIP_LZMA)),
+    "encrypted": ("zip", lambda: changed(b"PK\x01\x02", 8, b"\x01")),
+    "unknown compression": ("zip", lambda: changed(b"PK\x01\x02", 10, b"\x63")),
+    "zip whose list begins before it": ("zip", lambda: changed(b"PK\x05\x06", 12, b"\xff" * 4)),
 }
 
 
-@pytest.mark.parametrize(("name", "content"), DAMAGED.values(), ids=DAMAGED)
+@pytest.mark.parametrize(("name", "make"), DAMAGED.values(), ids=DAMAGED)
 def test_a_damaged_archive_is_said(
-    server: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
+    server: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, make: Callable[[], bytes]
 ) -> None:
     # What Python says of it, not what a program of this machine says.
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    error = failing(tmp_path, need(server, f"documents.json.{name}", content))
+    error = failing(tmp_path, need(server, f"documents.json.{name}", make()))
     assert error.reason is Reason.CORPUS_MISSING and "cannot be unpacked: " in error.message, error.message
     assert not list(tmp_path.glob("corpora/entries/*"))
 

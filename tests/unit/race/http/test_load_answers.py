@@ -93,6 +93,17 @@ def test_an_open_loop_has_latency_from_the_planned_moment():
     assert task.schedule is not None and task.schedule.late_requests == 0 and not task.http.fell_behind
 
 
+@pytest.mark.parametrize("dropped", [False, True])
+def test_a_latency_that_grows_has_not_settled_where_no_request_was_dropped(dropped):
+    found = LoadAnswers(HttpLoad("r", 30, 1, 20, 0), HOSTS)
+    for number in range(600):
+        found.add(line(number * 50 + number, 20, number=number))
+    found.dropped_any = dropped
+    settling = found.task().settling
+    assert settling is not None
+    assert (settling.settled, settling.measure) == ((True, "") if dropped else (False, "latency"))
+
+
 def test_what_k6_begins_late_is_counted():
     task = opened(late=25.0).task()
     assert task.schedule is not None and task.schedule.late_requests == 201, "every second one of the measured"
@@ -149,6 +160,31 @@ def test_every_sample_is_handed_on_as_rallys_are():
     assert [float(it) for it in (wall, start, service, processing, wait)] == pytest.approx(
         [(EPOCH + 105) / 1000, 0.105, 0.02, 0.02005, 0.005]
     )
+
+
+@pytest.mark.parametrize("set_by", [-90.0, 0.4, 3600.0])
+def test_a_clock_that_was_set_before_a_load_moves_none_of_its_times(set_by):
+    load = HttpLoad("c", 4, 1)
+    as_it_is, after = LoadAnswers(load, HOSTS), LoadAnswers(load, HOSTS, None, lambda: set_by)
+    for number in range(5):
+        text = line(number * 1000, 10, number=number)
+        as_it_is.add(text)
+        after.add(text.replace(str(EPOCH + number * 1000), str(EPOCH + number * 1000 + int(1000 * set_by))))
+    seen, expected = after.task(), as_it_is.task()
+    moved = 400 if abs(set_by) < 1 else 0
+    assert after.first_at == pytest.approx((EPOCH + moved) / 1000)
+    assert seen.clock_set_seconds == (None if moved else set_by) and seen.clock_shift_seconds is None
+    assert moved or (seen.started_at, seen.ended_at) == (expected.started_at, expected.ended_at)
+
+
+def test_a_clock_that_is_set_in_a_load_moves_none_of_its_times():
+    found = LoadAnswers(HttpLoad("c", 20, 1), HOSTS)
+    for number in range(20):
+        text = line(number * 1000, 10, number=number)
+        found.add(text if number < 10 else text.replace(str(EPOCH + number * 1000), str(EPOCH + number * 1000 - 5000)))
+    task = found.task()
+    assert (task.started_at, task.ended_at) == ("2023-11-14T22:13:20.000Z", "2023-11-14T22:13:39.010Z")
+    assert task.clock_shift_seconds == pytest.approx(5, abs=0.1) and task.clock_set_seconds is None
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.rally.clocks import LEAST_SECONDS, WITNESSES, ClockWatch
+from fairlap_race.rally.clocks import LEAST_SECONDS, WITNESSES, ClockWatch, never_set
 
 GAPS = st.floats(0, 5)
 REQUESTS = st.lists(st.tuples(st.floats(0, 1000), GAPS, GAPS, GAPS), min_size=1, max_size=30)
@@ -38,3 +38,16 @@ def test_a_process_that_was_held_up_between_two_readings_proves_nothing() -> Non
         watch.add(1e9 + at, at + 0.9, 0.01, 0.012)  # 0.9 s passed after the wall clock was read, and were not counted
     assert watch.shift() is None
     assert LEAST_SECONDS < 0.9
+
+
+@given(st.floats(0, 1e9), st.floats(-0.9, 0.9), GAPS)
+def test_a_clock_that_agrees_within_a_second_is_taken_as_it_is(start: float, drift: float, making: float) -> None:
+    wall = start - making + 1.7e9 + drift
+    assert never_set(wall, start, making, 1.7e9) == wall
+
+
+@given(st.floats(0, 1e9), st.floats(8, 1e8), st.booleans(), GAPS)
+def test_a_clock_that_was_set_moves_no_moment(start: float, step: float, back: bool, making: float) -> None:
+    right = start - making + 1.7e9
+    found = never_set(right + (-step if back else step), start, making, 1.7e9)
+    assert abs(found - right) <= making + 1e-6

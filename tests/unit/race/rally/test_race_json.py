@@ -1,6 +1,7 @@
 """Rally's race.json as it is, and joined with the samples."""
 
 from fairlap_race.contract.track_record import TrackTask
+from fairlap_race.contract.turns import TaskTurns
 from fairlap_race.rally.race_json import is_complete, rally_numbers, tasks
 from fairlap_race.rally.samples import tally
 
@@ -45,6 +46,16 @@ def test_tasks_are_in_the_order_of_the_schedule():
         ("bulk", True, 0),
         ("search", False, 1),
     ]
+
+
+def test_what_is_sent_in_turn_has_no_throughput_of_its_own():
+    taken = {"search": TaskTurns("search", 1, 0), "bulk": TaskTurns("bulk", 9, 1)}
+    planned = (TrackTask("bulk"), TrackTask("search"))
+    bulk, search = tasks({"results": {"op_metrics": [ENTRY]}}, tally(SAMPLES), planned, taken)
+    assert (bulk.turns, search.turns) == (taken["bulk"], taken["search"])
+    assert search.windows is not None and "in turn" in search.windows.left_out
+    (alone,) = tasks(None, tally(SAMPLES), planned)
+    assert alone.turns is None and alone.windows is not None and "in turn" not in alone.windows.left_out
 
 
 def test_without_results():

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.contract.settling import Settling
+from fairlap_race.contract.settling import LATENCY, SERVICE_TIME, Settling
+from fairlap_race.contract.turns import TaskTurns
 from fairlap_race.rally.samples import Tally, task_record
 from fairlap_race.rally.steady import (
     LEAST_CHANGE,
@@ -17,28 +18,29 @@ from fairlap_race.rally.steady import (
     LEVEL,
     MOST_CHANGE,
     WARM_WINDOWS,
+    Series,
     WindowTimes,
     change,
     rank_sum_chance,
     settling,
+    settling_of,
     warmed_up,
 )
+from fairlap_race.rally.windows import Pace
 
 
-def worked(
-    shape: Callable[[int], float], windows: int, per: int = 20, rates: bool = True
-) -> tuple[dict[int, float], WindowTimes]:
+def worked(shape: Callable[[int], float], windows: int, per: int = 20, rates: bool = True) -> Series:
     """Return what a task does whose requests in window n are `shape(n)` times as fast as at first."""
     units, times = {}, WindowTimes()
     for number in range(windows):
         units[number] = per * (shape(number) if rates else 1.0)
         for each in range(per):
             times.add(number + each / per, 0.01 / shape(number))
-    return units, times
+    return Series(times, units)
 
 
 def seen(shape: Callable[[int], float], windows: int, per: int = 20, rates: bool = True) -> Settling:
-    return settling(0, windows, *worked(shape, windows, per, rates), per * windows)
+    return settling(0, windows, worked(shape, windows, per, rates), per * windows)
 
 
 def noisy(spread: float, seed: int) -> Callable[[int], float]:
@@ -52,7 +54,7 @@ def test_a_pause_in_a_short_task_leaves_too_little_to_tell_of_its_service_times(
     for number in (it for it in range(14) if it not in (6, 7, 8)):
         for each in range(20):
             times.add(number + each / 20, 0.01 if number < 6 else 0.002)
-    found = settling(0, 14, units, times, 280)
+    found = settling(0, 14, Series(times, units), 280)
     assert found.settled is None and found.left_out.startswith("requests ended in 11 of its 14 parts: it takes 12")
 
 
@@ -107,17 +109,31 @@ def test_a_task_that_does_nothing_for_a_while_had_not_settled(rate: Callable[[in
     units, times = {number: 20.0 * rate(number) for number in range(30)}, WindowTimes()
     for number in range(600):
         times.add(number / 20, 0.01)
-    found = settling(0, 30, units, times, 600)
+    found = settling(0, 30, Series(times, units), 600)
     assert found.settled is False and (found.measure, found.change) == ("throughput", share)
     assert 9 <= (found.unsettled_seconds or 0) <= 15
 
 
 @pytest.mark.parametrize(
-    ("windows", "per", "words"), [(11, 20, "11 windows"), (0, 20, "0 windows"), (30, 1, "30 requests")]
+    ("windows", "per", "words"),
+    [(11, 20, "11 full windows of 1 s in the time"), (0, 20, "no full window in the time"), (30, 1, "30 requests in")],
 )
 def test_too_little_to_tell(windows: int, per: int, words: str) -> None:
     found = seen(lambda n: 1.0, windows, per)
     assert found.settled is None and found.left_out.startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("began", "cause"), [(None, "1 of 2 clients measured nothing"), (10.0, "one ended before the last began")]
+)
+def test_clients_that_never_measured_together_are_the_cause_that_is_named(began: float | None, cause: str) -> None:
+    pace = Pace()
+    pace.join(0)
+    pace.add(1, 0.0, 9.0, 1.0)
+    if began is not None:
+        pace.add(0, began, began + 9, 1.0)
+    found = settling_of(pace, Series(WindowTimes()))
+    assert found is not None and found.left_out == f"its clients never measured all together: {cause}"
 
 
 @pytest.mark.parametrize(("head", "tail"), [(3, 4), (4, 6), (5, 5)])
@@ -218,31 +234,31 @@ def test_merges_that_come_and_go_are_no_change() -> None:
 def test_a_warm_up_is_over_when_no_comparison_finds_a_change(
     shape: Callable[[int], float], windows: int, per: int, warm: bool
 ) -> None:
-    assert warmed_up(0, windows, *worked(shape, windows, per)) is warm
+    assert warmed_up(0, windows, worked(shape, windows, per)) is warm
 
 
 def test_a_warm_up_in_which_a_part_has_no_answer_is_not_over() -> None:
     """Of 15 values there is one comparison."""
-    units, times = worked(lambda _: 1.0, WARM_WINDOWS)
-    assert warmed_up(0, WARM_WINDOWS, units, times)
+    series = worked(lambda _: 1.0, WARM_WINDOWS)
+    assert warmed_up(0, WARM_WINDOWS, series)
     for number in (18, 19, 20, 21):
-        del times.logarithms[number], times.counts[number]
-    assert not warmed_up(0, WARM_WINDOWS, units, times)
+        del series.times.logarithms[number], series.times.counts[number]
+    assert not warmed_up(0, WARM_WINDOWS, series)
 
 
 @given(st.lists(st.floats(0.5, 2.0), min_size=WARM_WINDOWS, max_size=60), st.integers(3, 20))
 def test_a_warm_up_that_is_over_had_settled_whatever_came_before(rates: list[float], per: int) -> None:
     last, done = len(rates), worked(lambda n: rates[n], len(rates), per)
-    found = warmed_up(0, last, *done)
+    found = warmed_up(0, last, done)
     begin = last - WARM_WINDOWS
-    assert found == warmed_up(begin, last, *done) == settling(begin, last, *done, per * WARM_WINDOWS).settled
-    assert not warmed_up(begin + 1, last, *done)
+    assert found == warmed_up(begin, last, done) == settling(begin, last, done, per * WARM_WINDOWS).settled
+    assert not warmed_up(begin + 1, last, done)
 
 
 def warm_for(shape: Callable[[int], float], noise: Callable[[int], float], seconds: int = 160) -> int:
     """Return after how many seconds of six requests each a warm-up is over, looking each second."""
     done = worked(lambda n: shape(n) * noise(n), seconds, per=6)
-    return next((last for last in range(seconds) if warmed_up(0, last, *done)), seconds)
+    return next((last for last in range(seconds) if warmed_up(0, last, done)), seconds)
 
 
 @pytest.mark.parametrize(
@@ -303,3 +319,124 @@ def test_the_record_of_a_task_says_it() -> None:
         at += took
     found = task_record(it, None).settling
     assert found is not None and found.settled is False and 14 <= (found.unsettled_seconds or 0) <= 18
+
+
+def raced_in_turn(
+    one: Callable[[float], float], other: Callable[[float], float], target: float | None = None
+) -> list[Settling]:
+    """Return what is said of two races that send a request each in turn for 30 s, by how long theirs take."""
+    rng = random.Random(3)
+    tallies = [Tally(about={"task": "search", "clients": 1, "target": target}) for _ in range(2)]
+    now = 100.0
+    while now < 130:
+        due = now
+        for it, takes in zip(tallies, (one, other), strict=True):
+            took = takes(now - 100) * math.exp(rng.gauss(0, 0.05))
+            it.add(1, True, 0, now, took, 1.0, wait=now - due)
+            it.note_time(1, now, took)
+            now += took + 0.001
+    found = [task_record(it, None, TaskTurns("search", it.samples[1], 0)).settling for it in tallies]
+    return [it for it in found if it is not None]
+
+
+@pytest.mark.parametrize("target", [None, 40.0], ids=["free", "planned"])
+@pytest.mark.parametrize(
+    "other",
+    [lambda t: 0.01 + 0.02 * math.exp(-t / 6), lambda t: 0.01 if t < 18 else 0.03],
+    ids=["warms up", "slows down"],
+)
+def test_in_turn_a_steady_race_has_settled_whatever_the_other_one_does(
+    other: Callable[[float], float], target: float | None
+) -> None:
+    for first in (True, False):
+        steady = lambda _: 0.01  # noqa: E731
+        one, two = raced_in_turn(*((steady, other) if first else (other, steady)), target)
+        mine, changes = (one, two) if first else (two, one)
+        assert mine.settled is True
+        assert changes.settled is False and changes.measure == SERVICE_TIME
+
+
+def planned(
+    rate: float, takes: Callable[[float], float], gaps: Callable[[], float] = lambda: 1.0, seconds: float = 30
+) -> Tally:
+    """Return what a client does whose requests are due `rate` times a second, by how long they take at a time."""
+    it = Tally(about={"task": "search", "clients": 1, "target": rate})
+    due = free = 100.0
+    while due < 100 + seconds:
+        begin = max(due, free)
+        took = takes(begin - 100)
+        it.add(1, True, 0, begin, took, 1.0, wait=begin - due)
+        it.note_time(1, begin, took)
+        free = begin + took
+        due += gaps() / rate
+    return it
+
+
+def said_of(it: Tally) -> Settling:
+    found = task_record(it, None).settling
+    assert found is not None
+    return found
+
+
+def test_a_planned_task_had_not_settled_while_its_queue_drains() -> None:
+    """Two slow seconds, and 56 times the latency at first: the service time is the same but in two parts of 16."""
+    found = said_of(planned(50, lambda t: 0.06 if t < 2 else 0.0185))
+    assert found.settled is False and found.measure == LATENCY
+    assert found.change is not None and found.change < -0.9 and 15 <= (found.unsettled_seconds or 0) <= 30
+
+
+def test_a_planned_task_of_more_than_can_be_carried_never_settles() -> None:
+    found = said_of(planned(50, lambda _: 0.025))
+    assert (found.settled, found.measure, found.unsettled_seconds) == (False, LATENCY, found.of_seconds)
+    assert found.change is not None and found.change > 0
+
+
+def test_without_a_plan_a_wait_is_none() -> None:
+    found = {}
+    for target in (None, 20.0):
+        it = Tally(about={"task": "search", "clients": 1, "target": target})
+        for number in range(600):
+            it.add(1, True, 0, 100 + number / 20, 0.01, 1.0, wait=600.0 - number)
+            it.note_time(1, 100 + number / 20, 0.01)
+        found[target] = said_of(it).settled
+    assert found == {None: True, 20.0: False}
+
+
+def queued(gaps: str, rate: float, utilisation: float, correlation: float, seed: int) -> tuple[bool, bool]:
+    """Return whether a stable planned task of one client is called not settled without its latency, and with it.
+
+    Its service times differ from second to second by CV 10 %, and within one by 30 %.
+    """
+    rng, level = random.Random(seed), wandering(0.1, correlation, seed, 90)
+    it = planned(
+        rate,
+        lambda t: utilisation / rate * level(min(89, int(t))) * math.exp(rng.gauss(-0.045, 0.3)),
+        (lambda: rng.expovariate(1.0)) if gaps == "poisson" else (lambda: 1.0),
+    )
+    now = said_of(it).settled is False
+    it.window_latencies = WindowTimes()
+    return said_of(it).settled is False, now
+
+
+@pytest.mark.parametrize(
+    ("plan", "before", "documented"),
+    [
+        (("even", 20, 0.2, 0.0), 0.003, 0.003),
+        (("poisson", 20, 0.2, 0.0), 0.008, 0.008),
+        (("poisson", 20, 0.2, 0.5), 0.022, 0.023),
+        (("even", 20, 0.8, 0.0), 0.003, 0.006),
+        (("poisson", 20, 0.8, 0.0), 0.007, 0.03),
+        (("poisson", 20, 0.8, 0.5), 0.018, 0.05),
+        (("poisson", 6, 0.8, 0.0), 0.025, 0.08),
+    ],
+)
+def test_a_stable_planned_task_is_not_called_unsettled_more_often_than_is_written(
+    plan: tuple[str, float, float, float], before: float, documented: float
+) -> None:
+    """docs/noise.md, without latency and with it."""
+    races = 200
+    found = [queued(*plan, seed) for seed in range(races)]
+    for share, alarms in ((before, sum(it for it, _ in found)), (documented, sum(it for _, it in found))):
+        assert alarms <= races * share + 3 * math.sqrt(races * share * (1 - share))
+    if plan[2] < 0.5:
+        assert sum(now and not alone for alone, now in found) <= 1

@@ -63,6 +63,7 @@ def test_a_task_that_must_be_there_is_a_load(tmp_path):
     record = HttpRace(spec, tmp_path / "work", lambda _: None, threading.Event()).run()
     assert record.outcome.reason is Reason.UNKNOWN_TASK
     assert record.outcome.message == "requireTasks: the race over HTTP has no task search. There are: c1, c2"
+    assert record.outcome.field == "requireTasks"
 
 
 def test_the_task_whose_steps_the_loads_are_is_there_too(tmp_path, monkeypatch):
