@@ -5,16 +5,19 @@
 set -euo pipefail
 name=$1 comment=$2
 folder=$(cd "$(dirname "$0")" && pwd)
+report=$(dirname "$comment")/report.html
+
+# What an earlier run has left says nothing of this one.
+rm -f "$comment" "$report"
+
+# Refused, for example since the name is taken by another spec: whatever has that name is not what was asked for.
+sed "s/^  name: pr$/  name: $name/" "$folder/comparison.yaml" | fairlap run -f - || exit 2
 
 code=0
-sed "s/^  name: pr$/  name: $name/" "$folder/comparison.yaml" | fairlap run -f - --wait --timeout "${TIMEOUT:-6h}" || code=$?
-if [ "$code" = 2 ]; then
-  exit 2
+fairlap gate "$name" --wait --timeout "${TIMEOUT:-6h}" || code=$?
+if [ "$code" != 2 ]; then
+  # What cannot be reported is no verdict: the gate alone tells.
+  fairlap report "$name" -o md --output "$comment" || true
+  fairlap report "$name" --output "$report" || true
 fi
-# What cannot be reported is no verdict: the gate alone tells.
-fairlap report "$name" -o md --output "$comment" || true
-fairlap report "$name" --output "$(dirname "$comment")/report.html" || true
-if [ "$code" = 124 ]; then
-  exit 124
-fi
-fairlap gate "$name"
+exit "$code"

@@ -101,6 +101,7 @@ def test_the_hook_is_a_benchmark() -> None:
 
 KUBECTL = """#!/bin/bash
 case "$*" in
+  apply*) exit "${REFUSED:-0}" ;;
   wait*completionTime*) ;;
   wait*) exit 1 ;;
   *"{.status.phase}") echo -n "$PHASE" ;;
@@ -117,6 +118,19 @@ def test_a_pipeline_ends_with_the_benchmark(phase: str, code: int, tmp_path: Pat
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "PHASE": phase}
     done = subprocess.run(["bash", "-c", SHELL[0]], env=environment, timeout=50, check=False)
     assert done.returncode == code
+
+
+@pytest.mark.parametrize("script", [block for block in SHELL if " -f " in block])
+def test_a_pipeline_reads_no_older_record_where_its_manifest_is_refused(script: str, tmp_path: Path) -> None:
+    for name in ("kubectl", "fairlap"):
+        (tmp_path / name).write_text(KUBECTL.replace("apply*", "apply*|run*"))
+        (tmp_path / name).chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "PHASE": "Succeeded", "PASSED": "True"}
+    ended = [
+        subprocess.run(["bash", "-c", script], env={**environment, "REFUSED": refused}, timeout=50, check=False)
+        for refused in ("0", "1")
+    ]
+    assert [done.returncode for done in ended] == [0, 2]
 
 
 @pytest.mark.parametrize(("passed", "code"), [("True", 0), ("False", 1), ("Unknown", 1), ("", 1)])

@@ -71,27 +71,33 @@ def sandbox(tmp_path: Path) -> Sandbox:
 COMPARE = "examples/pull-request/compare.sh pr-17-1 comment.md"
 
 
-@pytest.mark.parametrize(("run", "gate", "code"), [(0, 0, 0), (1, 1, 1), (3, 3, 3), (0, 3, 3), (124, 0, 124)])
-def test_the_script_ends_with_the_gate_and_leaves_its_comment(sandbox: Sandbox, run: int, gate: int, code: int) -> None:
-    assert sandbox.run(COMPARE, run=run, gate=gate).returncode == code
+@pytest.mark.parametrize("code", [0, 1, 3, 124])
+def test_the_script_ends_with_the_gate_and_leaves_its_comment(sandbox: Sandbox, code: int) -> None:
+    assert sandbox.run(COMPARE, gate=code).returncode == code
     assert (sandbox.folder / "comment.md").read_text() == "Verdict\n"
     assert (sandbox.folder / "report.html").read_text() == "<!doctype html>\n"
     assert yaml.safe_load(sandbox.applied.read_text())["metadata"]["name"] == "pr-17-1"
-    assert ("fairlap gate pr-17-1" in sandbox.called()) == (code != 124)
+    assert "fairlap gate pr-17-1 --wait --timeout 6h" in sandbox.called()
+    assert not [line for line in sandbox.called() if line.startswith("fairlap run") and "--wait" in line]
 
 
-def test_wrong_usage_says_nothing(sandbox: Sandbox) -> None:
-    assert sandbox.run(COMPARE, run=2).returncode == 2
+@pytest.mark.parametrize("run", [1, 2])
+def test_a_manifest_that_is_refused_is_judged_by_no_older_record_of_its_name(sandbox: Sandbox, run: int) -> None:
+    for left in ("comment.md", "report.html"):
+        (sandbox.folder / left).write_text("of an earlier run")
+    assert sandbox.run(COMPARE, run=run).returncode == 2
+    assert sandbox.called() == ["fairlap run -f -"]
+    assert not (sandbox.folder / "comment.md").exists() and not (sandbox.folder / "report.html").exists()
+
+
+def test_a_comparison_that_is_gone_has_no_comment(sandbox: Sandbox) -> None:
+    assert sandbox.run(COMPARE, gate=2).returncode == 2
     assert not (sandbox.folder / "comment.md").exists()
-
-
-def test_without_a_comparison_there_is_no_good_end(sandbox: Sandbox) -> None:
-    assert sandbox.run(COMPARE, run=1, NO_REPORT="1", gate=2).returncode == 2
 
 
 @pytest.mark.parametrize("gate", [0, 1, 3])
 def test_a_report_that_cannot_be_had_makes_no_verdict_another(sandbox: Sandbox, gate: int) -> None:
-    assert sandbox.run(COMPARE, run=gate, gate=gate, NO_REPORT="1").returncode == gate
+    assert sandbox.run(COMPARE, gate=gate, NO_REPORT="1").returncode == gate
 
 
 def test_what_it_calls_is_what_the_command_line_understands(sandbox: Sandbox) -> None:
@@ -116,8 +122,11 @@ GITHUB = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("code", [0, 1, 3])
-def test_github_actions(sandbox: Sandbox, code: int) -> None:
+ENDS = pytest.mark.parametrize(("refused", "code"), [(0, 0), (0, 1), (0, 3), (1, 2)])
+
+
+@ENDS
+def test_github_actions(sandbox: Sandbox, refused: int, code: int) -> None:
     found = yaml.safe_load((FOLDER / "github-actions.yaml").read_text())
     assert found["permissions"] == {"contents": "read", "pull-requests": "write"}
     (job,) = found["jobs"].values()
@@ -127,41 +136,43 @@ def test_github_actions(sandbox: Sandbox, code: int) -> None:
     def run(each: Json) -> int:
         variables = {key: filled(value, GITHUB, r"\$\{\{ (.*?) \}\}") for key, value in each["env"].items()}
         assert "${{" not in each["run"], "what a pull request names must not become a part of a script"
-        return sandbox.run(
-            f"set -eo pipefail\n{each['run']}", run=code, gate=code, RUNNER_TEMP=str(sandbox.folder.parent), **variables
-        ).returncode
+        script, folder = f"set -eo pipefail\n{each['run']}", str(sandbox.folder.parent)
+        return sandbox.run(script, run=refused, gate=code, RUNNER_TEMP=folder, **variables).returncode
 
     assert run(compare) == code
     config = sandbox.folder.parent / "kubeconfig"
     assert config.read_text() == "kind: Config" and config.stat().st_mode & 0o077 == 0
-    assert comment["if"].startswith("always()")
-    assert run(comment) == 0
-    assert sandbox.called()[-1] == "gh pr comment 17 --edit-last --create-if-none --body-file comment.md"
-    assert "fairlap gate pr-17-204" in sandbox.called()
+    assert comment["if"] == "always() && hashFiles('comment.md') != ''"
+    assert (sandbox.folder / "comment.md").exists() == (not refused)
+    if not refused:
+        assert run(comment) == 0
+        assert sandbox.called()[-1] == "gh pr comment 17 --edit-last --create-if-none --body-file comment.md"
+        assert "fairlap gate pr-17-204 --wait --timeout 350m" in sandbox.called()
 
 
-@pytest.mark.parametrize("code", [0, 1, 3])
-def test_gitlab(sandbox: Sandbox, code: int) -> None:
+@ENDS
+def test_gitlab(sandbox: Sandbox, refused: int, code: int) -> None:
     job = yaml.safe_load((FOLDER / "gitlab-ci.yaml").read_text())["compare"]
     variables = {
         **job["variables"], "CI_MERGE_REQUEST_IID": "17", "CI_PIPELINE_IID": "204", "CI_PROJECT_ID": "5",
         "CI_API_V4_URL": "https://gitlab.example.com/api/v4", "COMMENT_TOKEN": "t0ken",
     }  # fmt: skip
-    assert (
-        sandbox.run("set -eo pipefail\n" + "\n".join(job["script"]), run=code, gate=code, **variables).returncode
-        == code
-    )
+    script = "set -eo pipefail\n" + "\n".join(job["script"])
+    assert sandbox.run(script, run=refused, gate=code, **variables).returncode == code
     assert job["allow_failure"] == {"exit_codes": [3]}
     assert sandbox.run("\n".join(job["after_script"]), **variables).returncode == 0
-    assert "fairlap gate mr-17-204" in sandbox.called()
     last = sandbox.called()[-1]
+    if refused:
+        assert last == "fairlap run -f -"
+        return
+    assert "fairlap gate mr-17-204 --wait --timeout 350m" in sandbox.called()
     assert (
         last.startswith("curl ") and "body@comment.md" in last and last.endswith("/projects/5/merge_requests/17/notes")
     )
 
 
-@pytest.mark.parametrize("code", [0, 1, 3])
-def test_tekton(sandbox: Sandbox, code: int) -> None:
+@ENDS
+def test_tekton(sandbox: Sandbox, refused: int, code: int) -> None:
     spec = yaml.safe_load((FOLDER / "tekton.yaml").read_text())["spec"]
     values = {
         "params.name": "pr-17-204", "params.image": "image", "workspaces.source.path": str(sandbox.folder),
@@ -174,12 +185,15 @@ def test_tekton(sandbox: Sandbox, code: int) -> None:
         variables = {env["name"]: filled(env["value"], values, r"\$\((.*?)\)") for env in told}
         assert "$(params" not in each["script"], "a parameter must not become a part of a script"
         assert filled(each["workingDir"], values, r"\$\((.*?)\)") == str(sandbox.folder)
-        ended.append(sandbox.run(each["script"], run=code, gate=code, **variables).returncode)
+        ended.append(sandbox.run(each["script"], run=refused, gate=code, **variables).returncode)
     assert ended == [0, 0, code], "the comment is sent before the gate ends the pipeline"
-    assert "fairlap gate pr-17-204" in sandbox.called()
-    assert sandbox.called()[-1].startswith("gh pr comment 17 --repo o/r ")
     assert spec["steps"][1]["onError"] == "continue"
-    assert (sandbox.folder / "comment.md").exists()
+    assert (sandbox.folder / "comment.md").exists() == (not refused)
+    if refused:
+        assert sandbox.called() == ["fairlap run -f -"]
+        return
+    assert "fairlap gate pr-17-204 --wait --timeout 6h" in sandbox.called()
+    assert sandbox.called()[-1].startswith("gh pr comment 17 --repo o/r ")
 
 
 @pytest.mark.parametrize("name", ["pr-99999-99999", "mr-99999-99999"])

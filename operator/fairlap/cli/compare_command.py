@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from fairlap.cli.printable import print_text
 from fairlap.comparison.beside import is_workload, put_beside
 from fairlap.comparison.fairness_table import is_condition
 from fairlap.comparison.race_facts import answer_facts, facts, record_facts
-from fairlap.comparison.raced import NotARaceError, Raced, read_race
+from fairlap.comparison.raced import NotARaceError, Raced, read_race, untold
 from fairlap.comparison.raced_benchmark import recorded_race
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RACE, KEY_RECORD, Record
@@ -51,17 +51,25 @@ def compare(connect: Callable[[], Connection], baseline: str, contender: str, in
         raise UsageError("give two: a Benchmark, a race.json or a folder of them each")
     files = any(_is_file(word) for group in words for word in group)
     ours, theirs = ([_load(connect, word, beside_files=files) for word in group] for group in words)
-    notes = [_UNKNOWN] if files else []
+    notes = list[str]()
     if in_blocks and not files and len(ours) == len(theirs):
         ours, theirs, alone = _pairs(ours, theirs)
         notes += [f"left out, since the other has no valid race of that name: {', '.join(alone)}"] if alone else []
     one, two = ([race for source in group for race in source.races] for group in (ours, theirs))
+    notes += _unknown([*one, *two]) if files else []
     try:
-        found = put_beside(one, two, in_blocks=in_blocks)
+        found = put_beside(one, two, in_blocks=in_blocks, names=(baseline, contender))
     except ValueError as error:
         raise UsageError(str(error)) from error
     print_text(FORMATS[output](Compared(baseline, contender, (len(one), len(two)), in_blocks, found, tuple(notes))))
     return SUCCEEDED
+
+
+def _unknown(races: Sequence[Raced]) -> Iterator[str]:
+    """Yield what race.json files leave open: what none of them tells, and what not every one of these does."""
+    yield _UNKNOWN
+    if lacking := untold(races):
+        yield f"unknown, since not every race.json tells it (look whether it was the same): {', '.join(lacking)}"
 
 
 def _pairs(ours: Sequence[_Source], theirs: Sequence[_Source]) -> tuple[list[_Source], list[_Source], list[str]]:
@@ -87,7 +95,7 @@ def _is_file(word: str) -> bool:
 def _load(connect: Callable[[], Connection], word: str, *, beside_files: bool) -> _Source:
     if _is_file(word):
         return _Source(_in_order_of_time([_of_file(file) for file in _files(Path(word))]))
-    return _Source(_races_of(connect(), word, beside_files=beside_files), word)
+    return _Source(_races_of(*_benchmark(connect, word), word, beside_files=beside_files), word)
 
 
 def _files(path: Path) -> list[Path]:
@@ -113,9 +121,28 @@ def _in_order_of_time(races: list[Raced]) -> list[Raced]:
     return sorted(races, key=lambda race: race.began) if all(race.began for race in races) else races
 
 
-def _races_of(connection: Connection, name: str, *, beside_files: bool) -> list[Raced]:
-    benchmark = connection.benchmark(name)
-    kept = {what: value for what, value in facts(benchmark).items() if is_condition(what)}
+def _benchmark(connect: Callable[[], Connection], name: str) -> tuple[Connection, dict[str, Any]]:
+    """Return the cluster and a Benchmark in it. Raises CliError, which says where a path has that name, too."""
+    try:
+        connection = connect()
+        return connection, connection.benchmark(name)
+    except CliError as error:
+        if not (kind := _kind_of_path(name)):
+            raise
+        raise CliError(f"{error}; {name} is a {kind} here, too: write ./{name}", error.code) from error
+
+
+def _kind_of_path(name: str) -> str:
+    path = Path(name)
+    try:
+        return "folder" if path.is_dir() else "file" if path.is_file() else ""
+    except OSError:  # too long for one
+        return ""
+
+
+def _races_of(connection: Connection, benchmark: dict[str, Any], name: str, *, beside_files: bool) -> list[Raced]:
+    known = facts(benchmark)
+    kept = {what: value for what, value in known.items() if is_condition(what, known)}
     found = []
     for race in bm.status(benchmark).get("races") or ():
         if not (race.get("valid") and race.get("record") and is_race(race["name"])):
@@ -146,7 +173,8 @@ def _race_of(config_map: dict[str, Any], label: str, known: dict[str, str] | Non
     told = _of_race_json(config_map, label, read)
     if read is None:
         return replace(told, facts=told.facts if known is None else known, judged=True)
-    return recorded_race(label, read, told.facts)
+    # Files tell no other tasks than their race.json, so neither does a Benchmark beside them.
+    return replace(recorded_race(label, read, told.facts), tasks=told.tasks)
 
 
 def _found(read: Record) -> dict[str, str]:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fairlap.api.block_record import KEY_BLOCK, BlockRecord
+from fairlap.api.names import COMPARISON_KIND
+from fairlap.api.raw import as_list, as_mapping
 from fairlap.cli.connection import Connection
 from fairlap.cli.exits import CliError, UsageError
 from fairlap.comparison.block_pack import unpack_block
@@ -19,6 +21,7 @@ from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, decompressed, re
 Json = dict[str, Any]
 Blocks = list[BlockRecord]
 _MOST_BYTES = 256 << 20
+_OF_YAML = re.compile(r"^(apiVersion|kind|metadata|spec|status):", re.MULTILINE)
 _IN_HTML = re.compile(rf'<script type="application/json" id="{DATA_ID}">(.*?)</script>', re.DOTALL)
 
 
@@ -44,7 +47,8 @@ def from_cluster(connection: Connection, name: str) -> tuple[Json, Blocks, list[
 def from_files(file: str, folder: str | None) -> tuple[Json, Blocks]:
     """Return a Comparison and its records from an archive, an HTML report, or a Comparison and a folder of records.
 
-    Raises CliError, and UsageError for a file that is none of these.
+    One that ended before its first block was recorded needs no folder. Raises CliError, and UsageError for a file that
+    is none of these.
     """
     data = _object(Path(file))
     if is_archive(data):
@@ -54,11 +58,18 @@ def from_files(file: str, folder: str | None) -> tuple[Json, Blocks]:
             return read_archive(data)
         except NotAComparisonError as error:
             raise UsageError(f"{file}: {error}") from error
+    if not folder and data.get("kind") == COMPARISON_KIND and not _has_records(data):
+        return data, []
     if not folder:
         raise UsageError(f"{file} has no blocks in it: say with --blocks where their records are")
     blocks = [block for path in _files(Path(folder)) for block in _blocks(path)]
     kept = {(block.number, block.attempt): block for block in blocks}
     return data, [kept[key] for key in sorted(kept)]
+
+
+def _has_records(comparison: Json) -> bool:
+    blocks = as_list(as_mapping(comparison.get("status")).get("blocks"))
+    return any(as_mapping(block).get("record") for block in blocks)
 
 
 def _files(folder: Path) -> Sequence[Path]:
@@ -108,6 +119,8 @@ def _object(path: Path) -> Json:
             raise UsageError(f"{path} is no report of a Comparison")
         text = inside.group(1)
     found = read_object(text, _MOST_BYTES, values=_MOST_BYTES)  # what the user chose to read may be large
+    if found is None and _OF_YAML.search(text):
+        raise UsageError(f"{path} is YAML: write it as JSON (kubectl get cmp NAME -o json)")
     if found is None:
         raise UsageError(f"{path} holds no JSON object")
     return found

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
@@ -15,6 +15,7 @@ from fairlap.comparison.block_numbers import OF_DEVICE
 from fairlap.comparison.fairness_table import row_of
 from fairlap.comparison.gate_metrics import CAPACITY_GATE, DEFAULT_MARGINS
 from fairlap.comparison.raced import Kind, Number, Raced
+from fairlap.comparison.same_work import tasks_of_one_side, told_apart, units_of
 from fairlap.comparison.verdicts import ComparisonVerdict, together
 from fairlap.statistics.gates import GateFinding, GateVerdict, Look, judge_estimates
 from fairlap.statistics.multiplicity import q_values
@@ -84,10 +85,17 @@ class Beside:
     """sentences: what a reader must know beside the numbers"""
 
 
-def put_beside(baseline: Sequence[Raced], contender: Sequence[Raced], *, in_blocks: bool = False) -> Beside:
+def put_beside(
+    baseline: Sequence[Raced],
+    contender: Sequence[Raced],
+    *,
+    in_blocks: bool = False,
+    names: tuple[str, str] = ("the baseline", "the contender"),
+) -> Beside:
     """Return what the races of two variants say; each has one race or more.
 
     `in_blocks`: the races of the same place in both were raced back to back. Raises ValueError where one has no other.
+    `names`: how a sentence calls the two.
     """
     if in_blocks and len(baseline) != len(contender):
         raise ValueError(f"{len(baseline)} and {len(contender)} races are no pairs: give as many of each")
@@ -96,21 +104,23 @@ def put_beside(baseline: Sequence[Raced], contender: Sequence[Raced], *, in_bloc
     obstacles = [
         f"{each.what} is not the same: {each.baseline} and {each.contender}" for each in found if is_workload(each.what)
     ]
+    obstacles += tasks_of_one_side((baseline, contender), names)
     obstacles += _repeats(everyone)
     obstacles += _failed(everyone)
     obstacles += [words for group in (baseline, contender) for words in _varies(group, in_blocks=in_blocks)]
     obstacles += _on_two_machines(baseline, contender) if in_blocks else []
-    common = [number for number in everyone[0].values if _all_have(everyone, number)]
+    arms = _Arms(baseline, contender, in_blocks)
+    there = {number: arms.units(number) for number in everyone[0].values if _all_have(everyone, number)}
+    common = [number for number, units in there.items() if len(units) < 2]
     if not common:
         obstacles.append("the races have no number in common")
-    arms = _Arms(baseline, contender, in_blocks)
     gates = _gates(arms, common)
     others = _hints(arms, common)
     verdict = ComparisonVerdict.NOT_COMPARABLE if obstacles else overall(line.finding for line in gates)
     sentences = list(dict.fromkeys(obstacles))
     if more := len(sentences[_MOST_OBSTACLES:]):
         sentences[_MOST_OBSTACLES:] = [f"and {more} more of these"]
-    return Beside(verdict, gates, others, tuple(found), tuple(sentences), tuple(_notes(arms, common)))
+    return Beside(verdict, gates, others, tuple(found), tuple(sentences), tuple(_notes(arms, there)))
 
 
 def _all_have(races: Sequence[Raced], number: Number) -> bool:
@@ -184,10 +194,14 @@ class _Arms:
             one, two = (median(math.exp(value) for value in group) for group in self.logs(numbers))
         return one, two
 
+    def units(self, number: Number) -> list[str]:
+        """Return the units in which the races tell a number: several cannot be compared."""
+        return units_of((self.baseline, self.contender), number)
+
     def unit(self, numbers: Sequence[Number]) -> str:
-        """Return the unit of some numbers of one kind: that of their tasks where all races have the same."""
-        units = {race.units.get(number, "") for race in (*self.baseline, *self.contender) for number in numbers}
-        return (units.pop() if len(units) == 1 else "") or numbers[0].kind.about.unit
+        """Return the unit of some numbers of one kind: that of their tasks where all have the same."""
+        units = {unit for number in numbers for unit in self.units(number) or [numbers[0].kind.about.unit]}
+        return units.pop() if len(units) == 1 else numbers[0].kind.about.unit
 
 
 def _margins(races: Iterable[Raced]) -> dict[Kind, float]:
@@ -317,8 +331,11 @@ def _failed(races: Sequence[Raced]) -> list[str]:
     ]
 
 
-def _notes(arms: _Arms, common: Sequence[Number]) -> Iterable[str]:
+def _notes(arms: _Arms, there: Mapping[Number, Sequence[str]]) -> Iterable[str]:
+    """Yield what a reader must know beside the numbers; `there`: those that all races have, each with its units."""
     everyone = arms.everyone
+    apart = {number: units for number, units in there.items() if len(units) > 1}
+    common = [number for number in there if number not in apart]
     if arms.races < 2:
         yield "one race has no spread: nothing can be told from it; race each variant 3 times or more"
     elif not arms.in_blocks:
@@ -329,21 +346,29 @@ def _notes(arms: _Arms, common: Sequence[Number]) -> Iterable[str]:
     for task, rate in _worst_error_rates(everyone).items():
         if rate > 0:
             yield f"{task}: {rate:.2%} of the requests of a race failed: its times are those of errors, too"
+    silent = [task for race in everyone if not race.judged for task in race.tasks if task not in race.error_rates]
+    if silent:
+        unsure = _named(list(dict.fromkeys(silent)))
+        yield f"not every race tells how many requests failed (error_rate): times of {unsure} may be those of errors"
     tasks = dict.fromkeys(number.task for race in everyone for number in race.values if number.task)
-    missing = [task for task in tasks if not any(number.task == task for number in common)]
+    missing = [task for task in tasks if not any(number.task == task for number in there)]
     if missing:
         yield f"not compared, since not every race has it: {', '.join(missing)}"
     used = dict.fromkeys(number for race in everyone for number in race.values if number.kind.about.columns)
-    if lacking := dict.fromkeys(number.kind.words for number in used if number not in common):
+    if lacking := dict.fromkeys(number.kind.words for number in used if number not in there):
         yield f"not compared, since not every race has it by the same source: {', '.join(lacking)}"
+    yield from told_apart(apart)
     told_by = everyone[0].sources.get(Kind.DISK.about.columns)
     if any(number.kind == Kind.DISK for number in common) and told_by == OF_DEVICE:
         yield f"{Kind.DISK.words} are of the whole device, whoever wrote: Elasticsearch knows no container"
-    yield from _left_out(arms, common)
+    yield from _left_out(arms, common, set(apart))
 
 
-def _left_out(arms: _Arms, common: Sequence[Number]) -> Iterable[str]:
-    """Yield a sentence for each kind of number that decides and is without some tasks of all races."""
+def _left_out(arms: _Arms, common: Sequence[Number], apart: Collection[Number]) -> Iterable[str]:
+    """Yield a sentence for each kind of number that decides and is without some tasks of all races.
+
+    `apart`: what is told in several units, which is said elsewhere.
+    """
     deciding = _margins(arms.everyone)
     if Kind.CAPACITY in deciding:
         sought = {number.task for race in arms.everyone for number in race.values if number.kind == Kind.CAPACITY}
@@ -355,7 +380,7 @@ def _left_out(arms: _Arms, common: Sequence[Number]) -> Iterable[str]:
     tasks = list(dict.fromkeys(number.task for number in common if number.task))
     fewer = "not every race had as many" if all(race.judged for race in arms.everyone) else "the files prove fewer"
     for kind in [kind for kind in deciding if kind.about.of_tasks]:
-        absent = [task for task in tasks if Number(task, kind) not in there]
+        absent = [task for task in tasks if Number(task, kind) not in there and Number(task, kind) not in apart]
         few = [task for task in tasks if Number(task, kind) in there and not _is_supported(arms, Number(task, kind))]
         if kind.about.percentile and kind != Kind.P50:
             # Rally gives a high percentile only where there are requests enough.

@@ -41,7 +41,7 @@ class Pairs(NamedTuple):
     obstacle: str = ""
     """why it cannot be judged, and what to write instead"""
     left_out: Mapping[str, str] = MappingProxyType({})
-    """why a task is not in a geometric mean: absent, requests, rate, sources"""
+    """why a task is not in a geometric mean: absent, requests, rate, units, sources"""
     of_device: bool = False
     """it is of the whole device, whoever wrote"""
 
@@ -84,7 +84,7 @@ class BlockNumbers:
         one, two = ([_mean(race, good, metric) for race in arm] for arm in arms)
         numbers = [race.numbers[(each, metric)] for arm in arms for race in arm for each in good]
         counts = [number.requests for number in numbers if number.requests is not None]
-        units = {number.unit or METRICS[metric].unit for number in numbers}
+        units = {unit for each in good for unit in _units(arms, each, metric) or [METRICS[metric].unit]}
         unit = units.pop() if len(units) == 1 else METRICS[metric].unit
         named = () if task or not METRICS[metric].of_tasks else tuple(good)
         left_out = {each: why for each, why in missing.items() if why}
@@ -155,7 +155,7 @@ def _mean(race: RacedNumbers, tasks: Sequence[str], metric: str) -> float:
 
 
 def _missing(arms: Iterable[Sequence[RacedNumbers]], tasks: str | Sequence[str], metric: str) -> str:
-    """Return what keeps a number from deciding: absent, requests, rate, sources; "" for nothing."""
+    """Return what keeps a number from deciding: absent, requests, rate, units, sources; "" for nothing."""
     races = [race for arm in arms for race in arm]
     columns = METRICS[metric].columns
     # A number is always somebody's: a record that does not say whose is of an operator from before.
@@ -168,7 +168,15 @@ def _missing(arms: Iterable[Sequence[RacedNumbers]], tasks: str | Sequence[str],
             return "rate"
         if not all(each is not None and each.supported for each in numbers):
             return "requests"
+        if len(_units([races], task, metric)) > 1:
+            return "units"
     return "sources" if several else ""
+
+
+def _units(arms: Iterable[Sequence[RacedNumbers]], task: str, metric: str) -> list[str]:
+    """Return the units that races tell a number in; one that tells none is of an operator from before, and fits all."""
+    numbers = [race.numbers.get((task, metric)) for arm in arms for race in arm]
+    return list(dict.fromkeys(each.unit for each in numbers if each and each.unit))
 
 
 def is_common(rates: Sequence[float]) -> bool:
@@ -193,6 +201,12 @@ def _why_none(
         return (
             f"{subject} {verb} the {kind.requests} requests in every race that {kind.percentile} needs: give it more "
             "iterations or a longer time-period in the track, or gate on a lower percentile"
+        )
+    if "units" in reasons:
+        units = _units(arms, tasks[reasons.index("units")], metric)
+        return (
+            f"{kind.words} was told in {' in some races and in '.join(units)} in others: have the track count it in "
+            "one unit for all variants, or gate on serviceTimeP50"
         )
     if "sources" in reasons:
         told = dict.fromkeys(who for arm in arms for race in arm if (who := race.sources.get(kind.columns)))

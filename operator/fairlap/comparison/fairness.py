@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from pydantic import ValidationError
 
@@ -15,7 +13,9 @@ from fairlap.api.comparison_status import DifferenceStatus
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.comparison.equal_values import comparable
 from fairlap.comparison.fairness_table import (
+    IMAGE,
     NONE,
+    RELEASE,
     REQUESTS,
     TARGET,
     TOGETHER,
@@ -23,25 +23,16 @@ from fairlap.comparison.fairness_table import (
     WORK,
     FactRow,
     Rule,
+    cut_with,
     row_of,
     row_of_field,
     variable_of,
 )
+from fairlap.comparison.fairness_words import NOTHING, FoundDifference, folded, listed, sentence
 from fairlap.comparison.race_facts import as_text, leaves
-from fairlap_race.contract.some_of import some_clauses
 
-NOTHING: Final = "nothing"
-_ORDER: Final[tuple[Rule, ...]] = ("MustMatch", "Declared", "MayFollow", "FollowsRelease", "RecordOnly")
-_MOST_FOLDED = 40
 _HITS = "race.requests.hits"
 _OF_INDEX = ("elasticsearch.index.", "target.index.")
-_HEAD = re.compile(
-    r"^(spec\.|ran: (?:JVM flag |module |node setting |cluster setting |index .+?: (?:setting |default )?)?)"
-)
-_NOT_KNOWN_OF_TARGETS = (
-    "of clusters that exist already their images, storage, quality of service and machines are not known, nor who else "
-    "used them"
-)
 
 
 class ComparedVariant(Protocol):
@@ -67,19 +58,6 @@ class Fairness(NamedTuple):
     """contenders that nothing can be said of, and why; some cells of a matrix are among them in a fair comparison"""
 
 
-class _Found(NamedTuple):
-    """One fact that differs."""
-
-    path: str
-    rule: Rule
-    row: FactRow
-    values: Mapping[str, str]
-    """by variant"""
-    message: str
-    variable: str = NONE
-    """which one the specs declare with it"""
-
-
 _Held = Mapping[str, tuple[str, ...]]
 """fact -> its values over some races, each once; "nothing" for a race without it"""
 
@@ -101,7 +79,7 @@ def diff(spec: ComparisonSpec, variants: Sequence[ComparedVariant], blocks: Sequ
     contenders = sorted((variant for variant in variants if variant is not base), key=lambda it: it.name)
     specs = {variant.name: _spec_leaves(variant.spec) for variant in variants}
     held = {name: _ran(name, blocks) for name in specs}
-    found: list[_Found] = []
+    found: list[FoundDifference] = []
     why: dict[str, str] = {}
     by_facts = set[str]()
     for contender in contenders:
@@ -127,9 +105,14 @@ def diff(spec: ComparisonSpec, variants: Sequence[ComparedVariant], blocks: Sequ
         by_facts |= set(why)
     excused = spec.matrix is not None and not by_facts and len(why) < len(contenders)
     fair = not why or excused
-    differences = _folded(found)
+    differences = folded(found)
     shared = [words for each in contenders if (words := _one_cluster(base.name, each.name, specs, held))]
-    return Fairness(fair, differences, _sentence(fair, base.name, why, unknown, differences, variants, shared), why)
+    words = sentence(
+        base.name, differences, list(dict.fromkeys([*unknown[:3], *why.values()])), fair=fair,
+        same=raced_with_itself(base.name, variants), shared=shared,
+        targets=any(variant.spec.get("target") for variant in variants),
+    )  # fmt: skip
+    return Fairness(fair, differences, words, why)
 
 
 def raced_with_itself(baseline: str, variants: Sequence[ComparedVariant]) -> str:
@@ -143,7 +126,7 @@ def raced_with_itself(baseline: str, variants: Sequence[ComparedVariant]) -> str
     ]
     if not found:
         return ""
-    return f"nothing that changes a race differs between {baseline} and {_listed(found)}: this races one with itself"
+    return f"nothing that changes a race differs between {baseline} and {listed(found)}: this races one with itself"
 
 
 def _spec_leaves(spec: Mapping[str, Any]) -> dict[str, str]:
@@ -161,7 +144,7 @@ def _differing_paths(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list
     ]
 
 
-def _of_specs(base: str, ours: Mapping[str, str], name: str, theirs: Mapping[str, str]) -> Iterator[_Found]:
+def _of_specs(base: str, ours: Mapping[str, str], name: str, theirs: Mapping[str, str]) -> Iterator[FoundDifference]:
     ours, theirs = _named_alike(ours, theirs), _named_alike(theirs, ours)
     apart = _is_built(ours) != _is_built(theirs)
     variables = {}
@@ -176,7 +159,8 @@ def _of_specs(base: str, ours: Mapping[str, str], name: str, theirs: Mapping[str
             row = row._replace(is_part_of=(TARGET,))
         rule = _rule(row, declared, (), ())
         values = {base: ours.get(path, NOTHING), name: theirs.get(path, NOTHING)}
-        yield _Found(path, rule, row, values, _message(rule, row, declared), variable)
+        one = VERSION if variable == IMAGE and VERSION in declared else variable
+        yield FoundDifference(path, rule, row, values, _message(rule, row, declared), one)
 
 
 def _is_built(spec: Mapping[str, str]) -> bool:
@@ -196,7 +180,7 @@ def _as_if_built(path: str, other: Mapping[str, object]) -> str:
     return built if built in other else path
 
 
-def _with_held(specs: Sequence[_Found], ran: Iterable[_Found]) -> list[_Found]:
+def _with_held(specs: Sequence[FoundDifference], ran: Iterable[FoundDifference]) -> list[FoundDifference]:
     """Return what ran; it follows nothing, and must match, where the spec of one of two kinds of clusters holds it."""
     by_one = {variable_of(each.path) for each in specs if each.variable == TARGET} - {TARGET}
     return [
@@ -207,11 +191,11 @@ def _with_held(specs: Sequence[_Found], ran: Iterable[_Found]) -> list[_Found]:
     ]
 
 
-def _too_many(base: str, name: str, differing: Sequence[_Found], declared: set[str]) -> str:
+def _too_many(base: str, name: str, differing: Sequence[FoundDifference], declared: set[str]) -> str:
     """Return a sentence when a contender differs from the baseline in more than one variable, or in what is raced."""
     if WORK in declared:
         paths = [each.path for each in differing if each.variable == WORK]
-        return f"{name} does not race what {base} does: {_listed(paths)} must be in the template alone"
+        return f"{name} does not race what {base} does: {listed(paths)} must be in the template alone"
     cluster = {each for each in declared if TARGET in declared and _is_in_cluster(each, differing)}
     variables = declared - cluster
     if len(variables) < 2 or frozenset(variables) in TOGETHER:
@@ -220,7 +204,7 @@ def _too_many(base: str, name: str, differing: Sequence[_Found], declared: set[s
         f"{each.path} ({each.values[base]} and {each.values[name]})" for each in differing if each.variable in variables
     ]
     return (
-        f"{name} differs from {base} in {len(variables)} variables, {_listed(shown)}: which of them it was cannot be "
+        f"{name} differs from {base} in {len(variables)} variables, {listed(shown)}: which of them it was cannot be "
         "told; write all but one in the template, or make a Comparison for each, with a baseline that differs in one"
     )
 
@@ -232,30 +216,30 @@ def _unproven(declared: set[str], base: str, ours: Mapping[str, str], name: str,
         return ""
     return (
         f"{name} does not send the requests of {base}, and nothing shows that they ask the same: write {_HITS}, the "
-        f"JSON pointer to the number of hits in an answer over HTTP, for {_listed(lacking)}, or race.requests in the "
+        f"JSON pointer to the number of hits in an answer over HTTP, for {listed(lacking)}, or race.requests in the "
         "template alone"
     )
 
 
-def _is_in_cluster(variable: str, differing: Sequence[_Found]) -> bool:
+def _is_in_cluster(variable: str, differing: Sequence[FoundDifference]) -> bool:
     found = [each for each in differing if each.variable == variable]
     of_one = all(each.path.startswith("elasticsearch") and NOTHING in each.values.values() for each in found)
     return variable != TARGET and of_one
 
 
-def _unfair(found: _Found, words: str) -> _Found:
+def _unfair(found: FoundDifference, words: str) -> FoundDifference:
     return found._replace(rule="MustMatch", message=words)
 
 
-def _undeclared(base: str, name: str, bad: Sequence[_Found]) -> str:
+def _undeclared(base: str, name: str, bad: Sequence[FoundDifference]) -> str:
     shown = [f"{each.path} ({each.values[base]} and {each.values[name]})" for each in bad[:3]]
     more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
-    return f"{name} differs from {base} in what it does not declare: {_listed(shown)}{more}"
+    return f"{name} differs from {base} in what it does not declare: {listed(shown)}{more}"
 
 
 def _of_races(
     base: str, name: str, declared: set[str], held: Mapping[str, _Ran], blocks: Sequence[BlockRecord]
-) -> Iterator[_Found]:
+) -> Iterator[FoundDifference]:
     """Yield what ran and was not the same: over all blocks, and within each what the machine decides."""
     ours, theirs = held[base], held[name]
     yield from _differing(base, name, declared, ours.everywhere, theirs.everywhere, of_machine=False)
@@ -279,37 +263,42 @@ def _ran(name: str, blocks: Sequence[BlockRecord]) -> _Ran:
 
 def _held(races: Sequence[RaceRecord]) -> _Held:
     paths = dict.fromkeys(path for race in races for path in race.facts)
-    kinds = [{row_of(path).what for path in race.facts} for race in races]
+    parts = [{cut_with(path) for path in race.facts} for race in races]
     found = {}
     for path in paths:
-        row = row_of(path)
+        part = cut_with(path)
         values = {
             race.facts.get(path, NOTHING)
-            for race, there in zip(races, kinds, strict=True)
-            if not row.bulky or row.what in there  # else its record had no room for them
+            for race, there in zip(races, parts, strict=True)
+            if not part or part in there  # else its record had no room for them
         }
-        found[path] = tuple(sorted(values - {NOTHING} if row.where_known else values))
+        found[path] = tuple(sorted(values - {NOTHING} if row_of(path).where_known else values))
     return found
 
 
 def _differing(
     base: str, name: str, declared: set[str], ours: _Held, theirs: _Held, *, of_machine: bool
-) -> Iterator[_Found]:
+) -> Iterator[FoundDifference]:
     if not ours or not theirs:
         return
     ours, theirs = _by_effect(ours, theirs), _by_effect(theirs, ours)
-    known = [{row_of(path).what for path in held} for held in (ours, theirs)]
+    known = [{cut_with(path) for path in held} for held in (ours, theirs)]
     for path in {**ours, **theirs}:
         row, one, two = row_of(path), ours.get(path, ()), theirs.get(path, ())
         if row.of_machine != of_machine or one == two or _meant(path, one) == _meant(path, two):
             continue
         if row.where_known and not (one and two):
             continue
-        if row.bulky and not all(row.what in each for each in known):
+        if (part := cut_with(path)) and not all(part in each for each in known):
             continue
-        rule = _rule(row, declared, one, two)
+        told = all(_is_better_told(row, held) for held in (ours, theirs))
+        rule: Rule = "RecordOnly" if told else _rule(row, declared, one, two)
         values = {base: " or ".join(one) or NOTHING, name: " or ".join(two) or NOTHING}
-        yield _Found(path, rule, row, values, _message(rule, row, declared))
+        yield FoundDifference(path, rule, row, values, _message(rule, row, declared))
+
+
+def _is_better_told(row: FactRow, held: _Held) -> bool:
+    return bool(row.better_told_by) and NOTHING not in held.get(row.better_told_by, (NOTHING,))
 
 
 def _by_effect(held: _Held, other: _Held) -> _Held:
@@ -326,8 +315,8 @@ def _by_effect(held: _Held, other: _Held) -> _Held:
 
 
 def _meant(path: str, values: Sequence[str]) -> set[Any]:
-    """Return the values of a fact as they are compared: what a spec says may be written in two ways."""
-    if not path.startswith("spec."):
+    """Return the values of a fact as they are compared: what a spec or a flag says may be written in two ways."""
+    if not path.startswith("spec.") and "JVM flag -Xm" not in path:
         return set(values)
     return {comparable(path.removeprefix("spec."), value) for value in values}
 
@@ -339,7 +328,7 @@ def _rule(row: FactRow, declared: set[str], ours: Sequence[str], theirs: Sequenc
         return "Declared"
     if declared & set(row.follows):
         return "MayFollow"
-    if row.by_release and VERSION in declared and ((ours and theirs) or not row.only_values):
+    if row.by_release and declared & set(RELEASE) and ((ours and theirs) or not row.only_values):
         return "FollowsRelease"
     return "MustMatch"
 
@@ -349,15 +338,19 @@ def _message(rule: Rule, row: FactRow, declared: set[str]) -> str:
         return f"must be the same for all variants: {row.line or 'write the same for all, in the template'}"
     if rule == "MayFollow":
         leaders = [each for each in row.follows if each in declared]
-        return f"nobody held it, and it follows the {_listed(leaders)}: {row.line}"
+        return f"nobody held it, and it follows the {listed(leaders)}: {row.line}"
     return {
         "Declared": "this is what is compared, or part of it",
-        "FollowsRelease": "nobody set it: it follows the version, since each release decides by itself",
+        "FollowsRelease": f"nobody set it: it follows the {_release(declared)}, since each release decides by itself",
         "RecordOnly": "recorded, not compared",
     }[rule]
 
 
-def _varying(name: str, ran: _Ran) -> Iterator[_Found]:
+def _release(declared: Collection[str]) -> str:
+    return VERSION if VERSION in declared else IMAGE
+
+
+def _varying(name: str, ran: _Ran) -> Iterator[FoundDifference]:
     """Yield what was not the same in all races of one variant: over all blocks, or on the machines of one."""
     seen = set[str]()
     groups = [(ran.everywhere, False), *((held, True) for held in ran.within)]
@@ -366,10 +359,12 @@ def _varying(name: str, ran: _Ran) -> Iterator[_Found]:
             row = row_of(path)
             if len(values) < 2 or row.recorded or row.of_machine != of_machine or path in seen:
                 continue
+            if _is_better_told(row, group):
+                continue
             seen.add(path)
-            words = f"{path} was not the same in all races of {name}: {_listed(values)}"
+            words = f"{path} was not the same in all races of {name}: {listed(values)}"
             line = f"; {row.line}" if row.line else ""
-            yield _Found(path, "MustMatch", row._replace(what=path), {name: " or ".join(values)}, words + line)
+            yield FoundDifference(path, "MustMatch", row._replace(what=path), {name: " or ".join(values)}, words + line)
 
 
 def _without_facts(blocks: Sequence[BlockRecord]) -> Iterator[str]:
@@ -387,64 +382,3 @@ def _one_cluster(base: str, name: str, specs: Mapping[str, Mapping[str, str]], h
     if not any(variable_of(path) == TARGET for path in _differing_paths(specs[base], specs[name])):
         return ""
     return f"the targets of {base} and {name} are one cluster, with the UUID {ours[0]}"
-
-
-def _folded(found: Sequence[_Found]) -> list[DifferenceStatus]:
-    """Return what differs, unfair ones first; many of one kind are one line."""
-    groups: dict[tuple[str, Rule], list[_Found]] = defaultdict(list)
-    for each in found:
-        groups[each.row.what if each.row.fold else each.row.what or each.path, each.rule].append(each)
-    lines = [_line(what, rule, group) for (what, rule), group in groups.items()]
-    return sorted(lines, key=lambda line: (_ORDER.index(line.rule), line.what))[:100]
-
-
-def _line(what: str, rule: Rule, group: Sequence[_Found]) -> DifferenceStatus:
-    names = sorted({name for each in group for name in each.values})
-    paths = dict.fromkeys(each.path for each in group)
-    values = {}
-    for name in names:
-        mine = {each.path: each.values[name] for each in group if name in each.values}
-        shown = mine.values() if len(paths) == 1 else [f"{_HEAD.sub('', path)} {value}" for path, value in mine.items()]
-        values[name] = some_clauses(dict.fromkeys(shown), _MOST_FOLDED)
-    messages = dict.fromkeys(each.message for each in group)
-    count = len({_HEAD.sub("", path) for path in paths})
-    title = f"{what} ({count})" if count > 1 and rule in ("FollowsRelease", "RecordOnly") else what
-    return DifferenceStatus(
-        what=title.removeprefix("ran: "), rule=rule, fair=rule != "MustMatch", values=values,
-        message="; ".join(list(messages)[:3]),
-    )  # fmt: skip
-
-
-def _sentence(
-    fair: bool,
-    base: str,
-    why: Mapping[str, str],
-    unknown: Sequence[str],
-    differences: Sequence[DifferenceStatus],
-    variants: Sequence[ComparedVariant],
-    shared: Sequence[str],
-) -> str:
-    targets = f" But {_NOT_KNOWN_OF_TARGETS}." if any(variant.spec.get("target") for variant in variants) else ""
-    reasons = list(dict.fromkeys([*unknown[:3], *why.values()]))
-    if not fair:
-        return f"Not comparable: {'; '.join(reasons)}.{targets}"
-
-    def named(rule: str) -> list[str]:
-        return [each.what for each in differences if each.rule == rule]
-
-    parts = [f"against {base} only what was declared differs: {_listed(named('Declared')) or NOTHING}"]
-    if same := raced_with_itself(base, variants):
-        parts = [*parts, same] if named("Declared") else [same]
-    parts += shared
-    if followed := [each for each in differences if each.rule == "MayFollow"]:
-        parts += [f"{each.what} differs, too: {each.message}" for each in followed]
-    if defaults := named("FollowsRelease"):
-        parts.append(f"{_listed(defaults)} {'follows' if len(defaults) == 1 else 'follow'} the version")
-    if reasons:
-        parts.append(f"of some nothing can be said: {'; '.join(reasons)}")
-    return f"Fair: {'; '.join(parts)}.{targets}"
-
-
-def _listed(words: Iterable[str]) -> str:
-    *rest, last = list(words) or [""]
-    return f"{', '.join(rest)} and {last}" if rest else last

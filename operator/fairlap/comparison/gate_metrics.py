@@ -95,5 +95,5 @@ def trade(metric: str, change: float | None, unit: str = "") -> str:
         return f"{goods} where there were none"
     less = "fewer" if kind.counted else "less"
     share = abs(change) * 100
-    size = change_digits(change) if share < 9.95 else f"{share:.0f}"
+    size = f"{share:.0f}" if 9.95 <= share < 99.5 else change_digits(change)
     return f"{size} % {'more' if change > 0 else less} {goods}"

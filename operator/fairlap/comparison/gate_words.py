@@ -37,6 +37,7 @@ def left_out_sentence(gate: GateSpec, pairs: Pairs, told: Collection[str]) -> st
         "requests": f"without the {kind.requests} requests in every race that {kind.percentile} needs",
         "rate": "without one target throughput in all races",
         "absent": "not measured in every race of both",
+        "units": "told in different units",
         "sources": "told by different sources, which do not mean the same",
     }
     parts = []

@@ -79,6 +79,8 @@ def _of_nodes(record: Record) -> Iterator[tuple[str, Any]]:
         ("processors of the machine", [node.machine_processors for node in environment.nodes]),
     ):
         yield f"ran: each node's {what}", _each(values)
+    largest = [dict(jvm_flags(node.jvm_arguments)).get("ran: JVM flag -Xmx") for node in environment.nodes]
+    yield "ran: each node's JVM flag -Xmx", _each(largest) if None not in largest else None
     properties = (flag for node in environment.nodes[:1] for flag in node.jvm_arguments if not flag.startswith("-X"))
     yield from jvm_flags(properties)
 

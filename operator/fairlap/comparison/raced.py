@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -57,6 +58,11 @@ class Kind(Enum):
 
 _TIMESTAMP = re.compile(r"\d{8}T\d{6}Z")
 """as Rally writes it; as texts they are in the order of time"""
+OF_A_FAILED_REQUEST = "ops/s"
+"""Rally counts a request that failed as 0 of these, whatever its task counts in (its execute_single), and tells of a
+task the unit of the first rate that it found, in the warm-up too (its get_unit)."""
+_AS_ONE_TEXT = "(as one text)"
+"""stands for the names of parameters that are no object"""
 _PARAMS = {"track-params": "track parameter", "car-params": "car parameter", "plugin-params": "plugin parameter"}
 _PERCENTILES = {Kind.P50: "50_0", Kind.P90: "90_0", Kind.P99: "99_0"}
 # Rally gives a percentile only from so many requests on (its percentiles_for_sample_size).
@@ -84,6 +90,8 @@ class Raced:
     """the same wherever the same race is read from again"""
     values: Mapping[Number, float]
     """operations per second, milliseconds, seconds, bytes"""
+    tasks: tuple[str, ...]
+    """those that its results tell of, with numbers or without"""
     facts: Mapping[str, str] = field(default_factory=dict)
     """what is known of how it ran, in words"""
     supported: frozenset[Number] = frozenset()
@@ -91,7 +99,7 @@ class Raced:
     error_rates: Mapping[str, float] = field(default_factory=dict)
     """by task, 0 to 1"""
     units: Mapping[Number, str] = field(default_factory=dict)
-    """of throughputs, as their tasks have them"""
+    """as they were told; "" is the kind's own, or not known"""
     sources: Mapping[str, str] = field(default_factory=dict)
     """who told what the Elasticsearch nodes used, by group of columns"""
     judged: bool = False
@@ -114,23 +122,64 @@ def read_race(name: str, text: str | bytes) -> Raced:
     if not isinstance(results, dict):
         raise NotARaceError(f'{name} is no race.json of Rally with results: it has no object "results"')
     tasks = [task for task in as_list(results.get("op_metrics")) if isinstance(task, dict) and task.get("task")]
+    _refuse_repeats(name, tasks)
     values, supported = dict(_values(results, tasks)), set[Number]()
     for task in tasks:
         supported |= set(_supported(task))
     values = {number: value for number, value in values.items() if value > 0}
     supported |= {number for number in values if number.kind not in _PERCENTILES}
-    errors = {str(task["task"]): found for task in tasks if (found := as_number(task.get("error_rate"))) is not None}
+    errors = dict(_error_rates(name, tasks))
     began = race.get("race-timestamp")
     return Raced(
         name,
         _identity(race, text),
         values,
+        tuple(str(task["task"]) for task in tasks),
         facts=dict(_facts(race)),
         supported=frozenset(supported & set(values)),
         error_rates=errors,
-        units=dict(map(_unit, tasks)),
+        units=dict(_units(tasks, errors)),
         began=began if isinstance(began, str) and _TIMESTAMP.fullmatch(began) else "",
     )
+
+
+def untold(races: Sequence[Raced]) -> list[str]:
+    """Return which facts of a race.json are not known of every race, in words.
+
+    That a parameter was not given is known where Rally is: it writes those that were.
+    """
+    found = [
+        words
+        for words in (*_FACTS.values(), *_CLUSTER_FACTS.values())
+        if not all(words in race.facts for race in races)
+    ]
+    without_rally = [race for race in races if _FACTS["rally-version"] not in race.facts]
+    for words in _PARAMS.values():
+        if not all(any(fact.startswith(f"{words} ") for fact in race.facts) for race in without_rally):
+            found.append(f"{words}s")
+    return found
+
+
+def _refuse_repeats(name: str, tasks: Sequence[Mapping[str, Any]]) -> None:
+    for task, entries in Counter(str(each["task"]) for each in tasks).items():
+        if entries > 1:
+            raise NotARaceError(
+                f"{name} has {entries} entries of the task {task[:100]} in op_metrics, and Rally writes one: "
+                "leave in the one that is right"
+            )
+
+
+def _error_rates(name: str, tasks: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float]]:
+    for task in tasks:
+        told = task.get("error_rate")
+        share = as_number(told)
+        if share is not None and 0 <= share <= 1:
+            yield str(task["task"]), share
+        elif told is not None:
+            raise NotARaceError(
+                f"{name}: error_rate of the task {str(task['task'])[:100]} is {json.dumps(told)[:50]}: "
+                "write which share of its requests failed, a number from 0 to 1"
+            )
 
 
 def _identity(race: Mapping[str, Any], text: str | bytes) -> str:
@@ -144,7 +193,8 @@ def _values(results: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]) -> I
     for task in tasks:
         name, times = str(task["task"]), as_mapping(task.get("service_time"))
         throughput = as_mapping(task.get("throughput"))
-        if (found := as_number(throughput.get("mean", throughput.get("median")))) is not None:
+        mean = as_number(throughput.get("mean"))
+        if (found := as_number(throughput.get("median")) if mean is None else mean) is not None:
             yield Number(name, Kind.THROUGHPUT), found
         for kind, key in _PERCENTILES.items():
             if (found := as_number(times.get(key))) is not None:
@@ -153,9 +203,18 @@ def _values(results: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]) -> I
         yield Number("", Kind.STORE), found
 
 
-def _unit(task: Mapping[str, Any]) -> tuple[Number, str]:
-    unit = as_mapping(task.get("throughput")).get("unit")
-    return Number(str(task["task"]), Kind.THROUGHPUT), unit[:63] if isinstance(unit, str) else ""
+def _units(tasks: Sequence[Mapping[str, Any]], error_rates: Mapping[str, float]) -> Iterator[tuple[Number, str]]:
+    for task in tasks:
+        name, throughput = str(task["task"]), _unit(task.get("throughput"))
+        failed = error_rates.get(name, 0.0) > 0
+        yield Number(name, Kind.THROUGHPUT), "" if failed and throughput == OF_A_FAILED_REQUEST else throughput
+        for kind in _PERCENTILES:
+            yield Number(name, kind), _unit(task.get("service_time"))
+
+
+def _unit(told: Any) -> str:
+    unit = as_mapping(told).get("unit")
+    return unit[:63] if isinstance(unit, str) else ""
 
 
 def _supported(task: Mapping[str, Any]) -> Iterator[Number]:
@@ -176,5 +235,8 @@ def _facts(race: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if cluster.get(key):
             yield words, str(cluster[key])
     for key, words in _PARAMS.items():
-        for name, value in as_mapping(race.get(key)).items():
+        given = race.get(key)
+        if given and not isinstance(given, Mapping):
+            yield f"{words} {_AS_ONE_TEXT}", as_text(given)
+        for name, value in as_mapping(given).items():
             yield f"{words} {name}", json.dumps(value, sort_keys=True)

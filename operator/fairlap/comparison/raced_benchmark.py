@@ -84,11 +84,14 @@ def recorded_race(name: str, record: Record, facts: Mapping[str, str], table: Ma
     kinds = {kind.value: kind for kind in Kind}
     numbers = islice(_numbers(record, table), _MOST_NUMBERS)
     found = {Number(each.task, kinds[each.metric]): each for each in numbers if each.metric in kinds}
-    rates = {task.task: task.rally.error_rate if task.rally else None for task in record.comparable_tasks}
+    told = {task.task: task.rally for task in record.comparable_tasks if task.rally}
+    rates = {task: numbers.error_rate for task, numbers in told.items()}
+    sought = race_capacity(record)  # by probes, which no other race has
     return Raced(
         name,
         record.race_id or name,
         {number: each.value for number, each in found.items()},
+        tuple(dict.fromkeys([*told, *([sought.task] if sought else [])])),
         facts=facts,
         supported=frozenset(number for number, each in found.items() if each.supported),
         error_rates={task: rate for task, rate in rates.items() if rate is not None},

@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 from fairlap.api.base import Json
 from fairlap.api.comparison_spec import LOOKS, ComparisonSpec, Design, Matrix, Variant
 from fairlap.api.names import MOST_LEVELS, MOST_SPEC_VALUES
-from fairlap.api.quantity import parse_quantity
+from fairlap.api.quantity import PATCH, parse_quantity
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.comparison.design_objections import on_other_machines, unfit_for_design
 from fairlap.comparison.equal_values import comparable
@@ -39,8 +39,10 @@ _DECIDED: Final = {
     "inTurn": "the Comparison writes it: leave it out, and write design.kind: Duet",
     "racedAgain": "the Comparison writes it: leave it out, and write design.tasks",
 }
-_OF_OTHERS: Final = "".join(rf"(?<!{name})(?<!{name}[-_])" for name in ("java", "jdk", "lucene"))
-_VERSION: Final = re.compile(rf"(?<![0-9.]){_OF_OTHERS}[0-9]{{1,2}}(?:\.[0-9]{{1,3}}){{2}}(?![0-9])", re.IGNORECASE)
+_OTHERS: Final = ("java", "jdk", "zulu", "temurin", "corretto", "lucene", "kernel", "linux", "rally")
+_OF_OTHERS: Final = "".join(rf"(?<!{name})(?<!{name}[-_])" for name in _OTHERS)
+_VERSION: Final = re.compile(rf"(?<![0-9.]){_OF_OTHERS}[5-9](?:\.[0-9]{{1,3}}){{2}}(?!\.?[0-9])", re.IGNORECASE)
+"""of Elasticsearch: an address has four numbers, and other programs' versions mostly another first one"""
 _SHORT_VERSION: Final = re.compile(r"(es|elasticsearch)?[-_]?([5-9](?:\.[0-9]{1,3})?)", re.IGNORECASE)
 """a whole name that may be the first one or two numbers of a version"""
 _SHORT_AMONG_OTHERS: Final = re.compile(
@@ -248,7 +250,7 @@ def _resolve(draft: _Draft, template: Json) -> Json:
     found += [f"variant {draft.name}: {text}" for text in _of_one_ofs(merged)]
     try:
         # By the names that the API server knows: it would drop any other.
-        resolved = BenchmarkSpec.model_validate(merged, by_alias=True, by_name=False).to_json()
+        resolved = BenchmarkSpec.model_validate(merged, by_alias=True, by_name=False, context=PATCH).to_json()
     except ValidationError as error:
         found += [f"variant {draft.name}: {_describe(detail)}" for detail in error.errors(include_url=False)]
         raise VariantsRefusedError(found) from error

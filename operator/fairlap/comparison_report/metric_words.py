@@ -85,7 +85,7 @@ def percent(value: float | None, sign: bool = True) -> str:
     """
     if value is None or not math.isfinite(value):
         return "–"
-    text = change_digits(value / 100) if abs(value) < 99.5 else f"{abs(value):,.0f}"
+    text = change_digits(value / 100) if abs(value) < 100 else f"{abs(value):,.0f}"
     mark = ("−" if value < 0 else "+") if sign and not is_no_change(value / 100) else ""
     return f"{mark}{text}{_HELD}%"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, median
 from typing import Final
 
@@ -13,7 +13,7 @@ from pydantic.alias_generators import to_camel
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import Measured, RaceRecord
-from fairlap.api.comparison_spec import LOOKS, ComparisonSpec
+from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.names import API_VERSION, COMPARISON_KIND, MAX_COMPARISON_NAME
 from fairlap.comparison_report.archive import archive_of
 from fairlap.comparison_report.comparison_view import ComparisonView
@@ -21,7 +21,9 @@ from fairlap.comparison_report.markup import Child, Markup, element, plain
 from fairlap.comparison_report.metric_words import RESOURCES, VERDICT_SIGNS, VERDICT_WORDS, amount, percent, words_of
 from fairlap.comparison_report.report_sections import section
 from fairlap.comparison_report.svg_parts import table
+from fairlap.statistics.gates import SEQUENTIAL, USUAL_ALPHA, Look
 from fairlap.statistics.paired import as_change
+from fairlap.statistics.sentences import figure
 
 MOST_CELLS: Final = 20_000
 """of a table of all numbers: a page with more is slow on a phone"""
@@ -104,18 +106,7 @@ _Dumper.add_representer(str, _text)
 
 def method(view: ComparisonView) -> Markup:
     """Return how it was found, for someone who is no statistician."""
-    design, base = view.design, view.baseline
-    if design.get("stop", "sequential") == "fixed":
-        asked, there = design.get("blocks"), len(view.valid_blocks)
-        cut = isinstance(asked, int) and view.over and there < asked
-        end = f"it ended after {there} that count, which is fewer" if cut else "it was looked once, after the last"
-        stop = f"The number of blocks, {asked}, was fixed beforehand; {end}."
-    else:
-        stop = (
-            f"It was looked after {_looks(view)} blocks, as far as it went. Looking often finds more by chance, "
-            "so each look asks for more than the usual 95 %: for 99, 98.75, 98.5 and 97.5 % after 3, 5, 7 and 10. "
-            "Together that makes 5 % false alarms."
-        )
+    base = view.baseline
     seed = f" The order was drawn from the seed {view.status.seed}." if view.status.seed is not None else ""
     every = view.status.calibrate_every
     in_blocks = "each block" if every == 1 else f"one of {every} blocks"
@@ -130,7 +121,7 @@ def method(view: ComparisonView) -> Markup:
         "A race is one sample, however many requests it makes. For each block the ratio of contender to baseline is "
         "taken; the change is their geometric mean, and the interval says how far off it may be, judged by how much "
         "the ratio differs from block to block.",
-        stop,
+        _when_it_was_looked(view),
         "With several gates each must show more (Holm's procedure), so that one false alarm among all of them has a "
         "chance of 5 % at most.",
         "A margin is the change from which on a difference matters. “No difference that matters” is said only where a "
@@ -170,9 +161,46 @@ def _of_disturbances(view: ComparisonView) -> str:
     )
 
 
-def _looks(view: ComparisonView) -> str:
+def _when_it_was_looked(view: ComparisonView) -> str:
+    design = view.design
+    if design.get("stop", "sequential") == "fixed":
+        asked, there = design.get("blocks"), len(view.valid_blocks)
+        cut = isinstance(asked, int) and view.over and there < asked
+        end = f"it ended after {there} that count, which is fewer" if cut else "it was looked once, after the last"
+        return f"The number of blocks, {asked}, was fixed beforehand; {end}."
+    looks = _looks(view)
+    wrong = figure(100 * min(USUAL_ALPHA, sum(look.alpha for look in looks)), 3)
+    if len(looks) == 1:
+        return (
+            f"It was looked once, after {looks[0].blocks} blocks. That look asks for {_level(looks[0])} instead of "
+            f"the usual 95 %, which makes at most {wrong} % false alarms."
+        )
+    levels = _listed([f"{_level(look)} after {look.blocks}" for look in looks])
+    return (
+        f"It was looked after {_listed([str(look.blocks) for look in looks])} blocks, as far as it went. Looking often "
+        f"finds more by chance, so each look asks for more than the usual 95 %: for {levels}. Together that makes at "
+        f"most {wrong} % false alarms."
+    )
+
+
+def _looks(view: ComparisonView) -> Sequence[Look]:
+    """Return the looks that its design has, as far as the status or the spec tells them."""
     planned = view.status.expected.blocks if view.status.expected else []
-    *most, last = map(str, planned or LOOKS)
+    least, most = (view.design.get(field) for field in ("minBlocks", "maxBlocks"))
+    by_spec = [
+        look.blocks
+        for look in SEQUENTIAL
+        if not (isinstance(least, int) and look.blocks < least) and not (isinstance(most, int) and look.blocks > most)
+    ]
+    return [look for look in SEQUENTIAL if look.blocks in (planned or by_spec)] or SEQUENTIAL
+
+
+def _level(look: Look) -> str:
+    return f"{figure(100 * (1 - look.alpha), 4)} %"
+
+
+def _listed(words: Sequence[str]) -> str:
+    *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
 
 

@@ -81,12 +81,18 @@ def _both_ways(margin: float) -> str:
 def change_digits(share: float) -> str:
     """Return the size of a change in per cent, without sign: 0.05 is "5.0".
 
-    A large one has no digit after the point, a small one two that count: what is a change never reads as none.
+    A large one has no digit after the point, a small one two that count: what is a change never reads as none, nor a
+    fall (below 0) as one by all, since no positive number falls by 100 %.
     """
     percent = abs(share) * 100
     if percent >= 99.5:
-        return f"{percent:.0f}"
+        return _below_all(percent) if share < 0 else f"{percent:.0f}"
     return f"{percent:.1f}" if percent >= 0.05 or is_no_change(share) else figure(percent, 2)
+
+
+def _below_all(percent: float) -> str:
+    texts = (f"{percent:.{digits}f}" for digits in range(1, 15))
+    return next((text for text in texts if float(text) < 100), f"{percent:.0f}")
 
 
 def is_no_change(share: float) -> bool:

@@ -17,6 +17,7 @@ from searched_races import searching_race
 from tests.unit.comparison.test_beside import race_json
 
 from fairlap.cli.compare_command import compare
+from fairlap.cli.connection import UnknownNameError
 from fairlap.cli.exits import CliError, UsageError
 from fairlap.statistics.paired import LARGEST_CHANGE
 from fairlap_race.contract.config_maps import packed as packed_texts
@@ -199,6 +200,8 @@ class Cluster:
         self.invalid: dict[str, set[int]] = {}
         self.changed: dict[str, Callable[[Record], Record]] = {}
         self.used: dict[str, MachineTable] = {}
+        self.told: dict[str, dict[str, Any]] = {}
+        """by Benchmark what its environment is beside that of all"""
 
     def benchmark(self, name: str) -> dict[str, Any]:
         invalid = self.invalid.get(name, {6})
@@ -209,6 +212,7 @@ class Cluster:
         version = "9.0.0" if self._scales[name] == 1 else "8.11.0"
         node = {"node": f"{name}-race-6-es-default-0", "dataBytes": len(name), "memoryToData": 0.5, "heapBytes": 2**30}
         environment = {"version": version, "trackDigest": "sha256:1", "java": "21", "nodeData": [node]}
+        environment |= self.told.get(name, {})
         race = {"track": {"builtin": "log_ingest"}, "userTags": {"variant": name}, "requireTasks": [name]}
         place = {"version": version, "scheduling": {"avoidMachines": [name]}}
         spec = {"elasticsearch": place, "race": race, "repetitions": 6, "checkedBy": f"{name}-0a"}
@@ -253,11 +257,83 @@ def test_answers_come_before_speed(capsys: pytest.CaptureFixture[str]) -> None:
     assert text.startswith("NotComparable: ") and "* ran: task search: hits is not the same: 10 and 0" in text
 
 
+def test_a_heap_that_java_tells_otherwise_is_no_difference_where_its_flag_is_the_same(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cluster = Cluster(a1=1.0, a2=1.0, b1=1.0)
+    for name, heap in (("a1", 1029177344), ("a2", 1030225920), ("b1", 1037959168)):
+        cluster.told[name] = {"heapBytes": heap, "jvmFlags": ["-Xms1g", "-Xmx1g"]}
+    assert "heapBytes" not in printed(capsys, "a1,a2", "b1", connect=lambda: cluster)
+    for each in cluster.told.values():
+        each["jvmFlags"] = []
+    assert "heapBytes is not the same in the races of one variant" in printed(
+        capsys, "a1,a2", "b1", connect=lambda: cluster
+    )
+
+
 def test_one_variant_may_be_several_benchmarks(capsys: pytest.CaptureFixture[str]) -> None:
     """Names of nodes and what they held are others in each, and are no difference."""
     cluster = Cluster(a1=1.0, a2=1.0, b1=1.0, b22=1.0)
     text = printed(capsys, "a1,a2", "b1,b22", connect=lambda: cluster, in_blocks=True)
     assert text.startswith("NoDifference: b1,b22 against a1,a2, 10 pairs of races\n") and "Not the same" not in text
+
+
+def test_what_one_folder_raced_alone_is_named_as_the_command_names_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, two = folder(tmp_path / "a", 1.0), folder(tmp_path / "b", 1.0)
+    for path in (tmp_path / "b").iterdir():
+        race = json.loads(path.read_text())
+        race["results"]["op_metrics"].pop()
+        path.write_text(json.dumps(race))
+    text = printed(capsys, one, two)
+    assert text.startswith("NotComparable: ") and f"* search was raced by {one} alone: give both" in text
+
+
+def test_what_the_files_lack_is_named_as_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = folder(tmp_path / "a", 1.0), folder(tmp_path / "b", 1.0)
+    path = tmp_path / "b" / "race-0.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "challenge": None, "cluster": {"revision": "abc"}}))
+    (line,) = [line for line in printed(capsys, one, two).splitlines() if line.startswith("* unknown, since not every")]
+    assert line.endswith("was the same): track revision, challenge, pipeline, car, Elasticsearch, flavour")
+    assert "unknown, since" not in printed(capsys, "es8", "es9", connect=lambda: Cluster(es8=1.0, es9=1.0))
+
+
+@pytest.mark.parametrize("kind", ["folder", "file", ""])
+@pytest.mark.parametrize("there_is_a_cluster", [True, False])
+def test_a_path_that_is_taken_for_a_benchmark_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, there_is_a_cluster: bool
+) -> None:
+    class Empty:
+        def benchmark(self, name: str) -> dict[str, Any]:
+            raise UnknownNameError(f"there is no Benchmark {name}")
+
+    def connect() -> Any:
+        if there_is_a_cluster:
+            return Empty()
+        raise CliError("no cluster: it is gone")
+
+    monkeypatch.chdir(tmp_path)
+    if kind == "folder":
+        Path("before").mkdir()
+    elif kind == "file":
+        Path("before").write_text("{}")
+    with pytest.raises(CliError) as raised:
+        compare(connect, "before", "after", False, "text")
+    failure = "there is no Benchmark before" if there_is_a_cluster else "no cluster: it is gone"
+    assert str(raised.value) == failure + (f"; before is a {kind} here, too: write ./before" if kind else "")
+    with pytest.raises(CliError, match=r"^(there is no Benchmark x+|no cluster: it is gone)$"):
+        compare(connect, "x" * 5000, "after", False, "text")
+
+
+def test_tasks_that_rally_does_not_report_are_no_difference_beside_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = Cluster(es9=1.0)
+    more = Task("refresh", samples=Counts(0, 3), rally=rally_numbers({"task": "refresh"}))
+    cluster.changed = {"es9": lambda record: replace(record, tasks=(*record.tasks, more))}
+    text = printed(capsys, "es9", folder(tmp_path / "a", 1.0), connect=lambda: cluster)
+    assert text.startswith("NoDifference: ")
 
 
 def test_a_benchmark_beside_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,8 +18,8 @@ from fairlap.cli import noise_facts as read
 from fairlap.cli.main import main
 from fairlap.cli.noise_advice import advise
 from fairlap.cli.noise_facts import OVER_HTTP, Facts, Kubelet, KubernetesNode, MachineSeen, RaceSeen, TaskSeen
+from fairlap.results.disturbance import Disturbance, DisturbanceKind
 from fairlap.results.unsteady_settings import remarks
-from fairlap_race.contract.canary_margins import DISTURBED_WORDS
 from fairlap_race.contract.config_maps import packed
 from fairlap_race.contract.machine_watch import Canary, MachineWatch, WatchedSpan
 from fairlap_race.contract.reasons import Reason
@@ -192,26 +192,9 @@ def test_more_of_the_same_harm_is_never_worth_less(bad: list[bool]) -> None:
 def test_an_object_of_any_shape_is_read(thing: Any) -> None:
     read.node_of(thing)
     read.kubelet_of(thing)
-    read.neighbours_of([thing])
     read.cores_asked([thing])
     for reading in (read.races_of, read.tasks_of, read.machines_of):
         list(reading(thing))
-
-
-def test_pods_of_races_and_pods_that_are_over_are_no_neighbours() -> None:
-    def pod(name: str, cpu: str | None, phase: str = "Running", **labels: str) -> dict[str, Any]:
-        asked = {"requests": {"cpu": cpu}} if cpu else {}
-        return {
-            "metadata": {"namespace": "a", "name": name, "labels": labels},
-            "spec": {"nodeName": "n1", "containers": [{"resources": asked}, {}]},
-            "status": {"phase": phase},
-        }
-
-    pods = [
-        pod("small", "100m"), pod("web", "2"), pod("free", None), pod("done", "9", "Succeeded"),
-        pod("race", "1", **{"fairlap.dev/uid": "u"}), {"spec": {}},
-    ]  # fmt: skip
-    assert read.neighbours_of(pods) == {"n1": (("a/web", 2.0), ("a/small", 0.1), ("a/free", 0.0))}
 
 
 @pytest.mark.parametrize(
@@ -300,6 +283,49 @@ def test_as_json(api: Fake, capsys: pytest.CaptureFixture[str]) -> None:  # noqa
     assert found["nodes"][0]["kubelet"] == {"cpu_manager": "none", "topology_manager": "none"}
 
 
+SILENT = "* unknown: steal and canary of 2 of 2 races: their records are gone or do not tell"
+
+
+@pytest.mark.parametrize("record", ["gone", "without a watch", "unnamed", "of a watch that looked at nothing"])
+def test_races_whose_records_tell_nothing_are_counted_once(
+    record: str,
+    api: Fake,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    serve(api)
+    twice = finished()
+    (first,) = twice["status"]["races"]
+    races = [{**first, "remarks": []}, {**first, "name": "race-2", "remarks": []}]
+    if record == "unnamed":
+        races = [{key: value for key, value in each.items() if key != "record"} for each in races]
+    twice["status"]["races"] = races
+    api.on("GET", BENCHMARKS, {"kind": "BenchmarkList", "items": [twice], "metadata": {}})
+    path = "/api/v1/namespaces/n/configmaps/es-race-1"
+    if record == "gone":
+        api.on("GET", path, refusal(404, 'configmaps "es-race-1" not found'), 404)
+    else:
+        table = MachineTable(watch=None if record == "without a watch" else MachineWatch())
+        api.on("GET", path, {"kind": "ConfigMap", "binaryData": packed({KEY_RESOURCES: table.to_json()})})
+    api.connect()
+    assert main(["doctor", "noise"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("* unknown: ")]
+    assert lines == [SILENT]
+
+
+def test_of_many_races_the_records_of_the_last_ones_are_read(api: Fake) -> None:  # noqa: F811
+    serve(api)
+    many = finished()
+    (first,) = many["status"]["races"]
+    many["status"]["races"] = [
+        {**first, "name": f"race-{number}", "record": f"es-race-{number}"} for number in range(1, 26)
+    ]
+    api.on("GET", BENCHMARKS, {"kind": "BenchmarkList", "items": [many], "metadata": {}})
+    api.connect()
+    assert main(["doctor", "noise"]) == 0
+    read_ones = [each.rpartition("es-race-")[2] for each in api.asked if "/configmaps/es-race-" in each]
+    assert read_ones == [str(number) for number in range(25, 5, -1)]
+
+
 def test_a_missing_right_is_a_line_that_names_it(api: Fake, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
     serve(api)
     for path in ("/api/v1/pods", "/api/v1/nodes/n1/proxy/configz", "/api/v1/namespaces/n/configmaps/es-race-1"):
@@ -372,18 +398,46 @@ def test_without_a_race_it_is_said_what_only_races_tell(api: Fake, capsys: pytes
     assert told in capsys.readouterr().out.splitlines()
 
 
+def disturbed(*found: tuple[DisturbanceKind, str]) -> RaceSeen:
+    """Return a race whose record tells what disturbed its machine."""
+    canary = tuple(words for kind, words in found if kind is DisturbanceKind.CANARY)
+    stolen = 0.2 if any(kind is DisturbanceKind.STEAL for kind, _ in found) else 0.0
+    told = tuple(Disturbance(*each) for each in found)
+    return replace(RACE, steal=stolen, canary=canary, disturbances=told)
+
+
 def test_a_neighbour_is_told_beside_a_canary_that_differs() -> None:
-    burned = "beside Rally something else used 1.2 cores of it in task search"
-    both = f"{DISTURBED_WORDS}the same work, hashing, took longer; {burned}"
-    race = replace(RACE, canary=("the same work, hashing, took longer",), remarks={"MachineDisturbed": both})
-    found = {each.about: each.found for each in advise(replace(WELL, races=(race,)))}
+    hashing = (DisturbanceKind.CANARY, "the same work, hashing, took longer")
+    burned = (DisturbanceKind.OTHERS, "beside Rally something else used 1.2 cores of it in task search")
+    found = {each.about: each.found for each in advise(replace(WELL, races=(disturbed(hashing, burned),)))}
     assert found.keys() == {"canary", "disturbed"}
-    assert burned in found["disturbed"] and "hashing" not in found["disturbed"]
-    alone = replace(race, remarks={"MachineDisturbed": both.partition("; ")[0]})
-    assert said(replace(WELL, races=(alone,))) == ["canary"]
-    stolen = f"{DISTURBED_WORDS}the hypervisor took 20 % of its processors' time in task search"
-    for words in (stolen, f"{stolen}; and 2 more"):
-        assert said(replace(WELL, races=(replace(RACE, steal=0.2, remarks={"MachineDisturbed": words}),))) == ["steal"]
+    assert burned[1] in found["disturbed"] and "hashing" not in found["disturbed"]
+    assert said(replace(WELL, races=(disturbed(hashing),))) == ["canary"]
+    stolen = (DisturbanceKind.STEAL, "the hypervisor took 20 % of its processors' time in task search")
+    assert said(replace(WELL, races=(disturbed(*[stolen] * 9),))) == ["steal"]
+
+
+@pytest.mark.parametrize(
+    ("stolen", "name"),
+    [(1, "search"), (9, "search"), (1, "index; then query"), (2, "the same work, as ever; and 1 more")],
+)
+def test_what_else_ran_is_told_whatever_else_was_found_and_however_tasks_are_named(stolen: int, name: str) -> None:
+    spans = [WatchedSpan(f"{name} {number}", 60.0, steal_share=0.2) for number in range(stolen)]
+    busy = {"processors": 8.0, "busy_cores": 7.0, "own_cores": 1.0, "elasticsearch_cores": 1.0}
+    quiet, slow = Canary(cpu_seconds=0.1), Canary(cpu_seconds=0.2, memory_seconds=0.2, disk_seconds=0.05)
+    watch = MachineWatch(quiet, slow, tasks=(*spans, WatchedSpan(name, 60.0, steal_share=0.0, **busy)))
+    race = read.watched(replace(RACE, load_generator_on="n1"), watch)
+    found = {each.about: each.found for each in advise(replace(WELL, races=(race,)))}
+    assert found.keys() == {"steal", "canary", "disturbed"}
+    words = f"beside Rally and Elasticsearch something else used 5.0 cores of it in task {name}"
+    assert found["disturbed"].endswith(f"disturbed: {words}")
+
+
+def test_of_a_race_whose_record_was_not_read_the_whole_remark_is_told() -> None:
+    words = "the load generator's machine was disturbed: a; and 3 more"
+    race = replace(RACE, steal=None, canary=None, remarks={"MachineDisturbed": words})
+    (found,) = advise(replace(WELL, races=(race,)))
+    assert found.about == "disturbed" and found.found.endswith(words)
 
 
 def test_what_elasticsearch_needs_the_load_generators_machine_need_not_have() -> None:

@@ -204,11 +204,22 @@ def test_the_noise_is_that_of_the_manifest_s_namespace(tmp_path: Path, capsys: p
     assert planned(tmp_path, found, cluster=Cluster(other=there)) == 0 and known in capsys.readouterr().out
 
 
+def bench(**template: Any) -> Json:
+    found = {**spec()["template"], **template}
+    return {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "metadata": {"name": "bm"}, "spec": found}
+
+
+def resources(*, cpu: Any = None, limit: Any = None, memory: str | None = "2Gi") -> Json:
+    limits = {"memory": memory} if memory else {}
+    asked = {"requests": {"cpu": cpu} if cpu else {}, "limits": {**limits, **({"cpu": limit} if limit else {})}}
+    return {"elasticsearch": {"version": "8.11.0", "java": 21, "resources": asked}}
+
+
 def test_without_a_cluster_nothing_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    bench = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "metadata": {"name": "b"}, "spec": {}}
-    assert planned(tmp_path, manifest("one"), bench, manifest("two")) == 0
+    assert planned(tmp_path, manifest("one"), bench(repetitions=3), manifest("two")) == 0
     said = capsys.readouterr().out
     assert "one: 9.0.0 against 8.11.0" in said and "two: 9.0.0 against 8.11.0" in said
+    assert "bm: a Benchmark of 3 races\n" in said
     assert "Nothing was applied." in said
 
 
@@ -267,11 +278,65 @@ def test_a_name_that_no_service_may_have_is_good_where_none_is_built(
     assert planned(tmp_path, {**manifest("8-vs-9"), "spec": on_targets}) == 0, capsys.readouterr().err
 
 
-def test_a_benchmark_alone_is_no_comparison(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    bench = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "metadata": {"name": "b"}, "spec": {}}
-    (tmp_path / "m.yaml").write_text(yaml.safe_dump(bench))
+def test_what_is_neither_benchmark_nor_comparison_is_no_plan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}}
+    (tmp_path / "m.yaml").write_text(yaml.safe_dump(other))
     assert main(["plan", "-f", str(tmp_path / "m.yaml")]) == 2
-    assert "there is no Comparison of fairlap.dev in it" in capsys.readouterr().err
+    assert "there is no Benchmark and no Comparison of fairlap.dev in it" in capsys.readouterr().err
+
+
+REFUSED = [
+    (resources(cpu=2, limit=1), "elasticsearch.resources.requests.cpu 2 is more than its limit 1"),
+    (resources(memory=None), "elasticsearch.resources.limits.memory is missing"),
+    (resources(memory="2000m"), "elasticsearch.resources.limits.memory 2000m is 2 bytes, less than 1Mi"),
+    ({"timeouts": {"race": "9999h"}}, "timeouts.race 9999h is too long: write at most 720h"),
+]
+OLDER = [{"name": "8.11.0"}, {"name": "heap", "patch": {"elasticsearch": {"heap": "1g"}}}]
+
+
+@pytest.mark.parametrize(("template", "says"), REFUSED)
+def test_what_every_installation_refuses_is_said_before_anything_is_applied(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], template: Json, says: str
+) -> None:
+    assert planned(tmp_path, bench(**template)) == 1
+    assert capsys.readouterr().err.startswith(f"bm: {says}")
+    of_all = {**spec()["template"], **template}
+    assert planned(tmp_path, manifest(template=of_all, variants=OLDER)) == 1
+    assert f"up: every variant: {says}" in capsys.readouterr().err
+    one = [TWO[0], {"name": "odd", "patch": template}]
+    assert planned(tmp_path, manifest(variants=one)) == 1
+    told = capsys.readouterr().err
+    assert f"up: variant odd: {says}" in told or "limits.memory is missing" in says
+
+
+def test_a_number_with_a_fraction_is_refused_where_the_api_server_refuses_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    half, words = resources(limit=0.5), "limits.cpu: 0.5 is neither a text nor a whole number, and the API server"
+    for found, path in (
+        (bench(**half), "spec."),
+        (manifest(template={**spec()["template"], **half}), "spec.template."),
+    ):
+        assert planned(tmp_path, found) == 1
+        told = capsys.readouterr().err
+        assert f"{path}elasticsearch.resources.{words}" in told and told.endswith('write "0.5" or 500m\n')
+    patched = [TWO[0], {"name": "half", "patch": {"elasticsearch": {"resources": {"limits": {"cpu": 0.5}}}}}]
+    assert planned(tmp_path, manifest(variants=patched)) == 0, "a patch has no schema"
+
+
+def test_what_is_no_benchmark_is_said_of_each_field(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert planned(tmp_path, bench(repetition=3)) == 1
+    assert capsys.readouterr().err == "bm: spec.repetition: is no field: mend its name, or leave it out\n"
+
+
+def test_the_server_is_asked_about_a_benchmark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = Cluster()
+    newer = {**spec()["template"]["elasticsearch"], "version": "9.0.0"}
+    assert planned(tmp_path, bench(elasticsearch=newer), cluster=cluster) == 1
+    assert cluster.asked == ["Benchmark bm"]
+    assert capsys.readouterr().err == "bm: elasticsearch.version 9.0.0 does not run here\n"
 
 
 @pytest.mark.parametrize("evil", ["\x1b[2J", "\u202e", "\x9b31m", "a\nb"])

@@ -247,6 +247,24 @@ def test_reading_says_no_more_than_the_spread_allows(one: Any, two: Any, says: s
     assert "es-9 has 1." in text
 
 
+IN_TURN = {"inTurn": {"block": "b", "races": 2, "number": 0}}
+
+
+def test_in_turn_no_rate_and_no_latency_is_shown_and_it_is_said_why() -> None:
+    """An operator of before left the rate of all races together in the status."""
+    two = [benchmark(f"cmp-1{letter}", succeeded(), **IN_TURN) for letter in "ab"]
+    text = report.table(two)
+    assert cells(text, "bulk-index: throughput, docs/s") == ["in turn", "in turn"]
+    assert cells(text, "bulk-index: service time p50, ms") == ["81.0 (80.0–82.0)"] * 2
+    assert "latency" not in text and "over the measured time" not in text
+    assert cells(report.main_table(two), "bulk-index: throughput, docs/s") == ["in turn", "in turn"]
+    assert report.reading(two) == ""
+    why = "raced in turn: the rate is that of all races together, so none has a throughput or a latency of its own"
+    assert f"cmp-1a, cmp-1b: {why}" in report.sentences(two)
+    assert report.comma_separated(two).splitlines()[1].startswith("bulk-index,throughput,docs/s,in turn,,,,,in turn")
+    assert report.in_turn(TWO) == "" and report.in_turn([benchmark("new", None, **IN_TURN)]) == ""
+
+
 def test_reading_is_silent_without_two_results() -> None:
     assert report.reading([benchmark("es-8", succeeded())]) == ""
     assert report.reading([benchmark("es-8", succeeded()), benchmark("es-9", None)]) == ""

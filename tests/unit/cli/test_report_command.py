@@ -108,6 +108,18 @@ def test_every_way_back_gives_the_same_report(
         assert (tmp_path / "again.html").read_bytes() == html, way
 
 
+@pytest.mark.parametrize("blocks", [None, [], [{"number": 1, "attempt": 1}]])
+def test_a_comparison_that_ended_before_its_first_record_needs_no_folder(
+    cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], blocks: Any
+) -> None:
+    status = {"phase": "Failed", "message": "it was refused", **({} if blocks is None else {"blocks": blocks})}
+    (tmp_path / "cmp.json").write_text(json.dumps({**MADE.comparison, "status": status}))
+    assert "it was refused" in out(capsys, "-f", "cmp.json", "-o", "md")[0]
+    unborn = {key: value for key, value in MADE.comparison.items() if key != "status"}
+    (tmp_path / "cmp.json").write_text(json.dumps(unborn))
+    out(capsys, "-f", "cmp.json", "-o", "csv")
+
+
 def test_a_record_that_is_gone_or_broken_is_said(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     del cluster.records["upgrade-block-1"]
     cluster.records["upgrade-block-2"]["binaryData"]["block.json.gz"] = "AAAA"
@@ -124,6 +136,8 @@ def test_a_record_that_is_gone_or_broken_is_said(cluster: Cluster, capsys: pytes
         (("upgrade", "--blocks", "x"), "--blocks is for -f"),
         (("-f", "none.json"), "none.json cannot be read: No such file"),
         (("-f", "text.json"), "text.json holds no JSON object"),
+        (("-f", "cmp.yaml"), "cmp.yaml is YAML: write it as JSON (kubectl get cmp NAME -o json)"),
+        (("-f", "any.json", "-o", "json"), "any.json has no blocks in it"),
         (("-f", "cmp.json"), "cmp.json has no blocks in it: say with --blocks"),
         (("-f", "cmp.json", "--blocks", "none"), "none is no directory"),
         (("-f", "cmp.json", "--blocks", "empty"), "has no file that ends in .json or .json.gz"),
@@ -139,13 +153,16 @@ def test_wrong_usage_is_a_sentence(
     cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
 ) -> None:
     (tmp_path / "text.json").write_text("[]")
+    (tmp_path / "cmp.yaml").write_text("apiVersion: fairlap.dev/v1alpha1\nkind: Comparison\nspec: {}\n")
+    (tmp_path / "any.json").write_text("{}")
     (tmp_path / "page.html").write_text("<html></html>")
     (tmp_path / "cmp.json").write_text(json.dumps(MADE.comparison))
     (tmp_path / "bm.json").write_text(json.dumps({"kind": "Benchmark", "spec": {}}))
     (tmp_path / "archive.json").write_text(json.dumps({"format": "other", "comparison": {}, "blocks": []}))
     for folder in ("empty", "bomb", "good"):
         (tmp_path / folder).mkdir()
-    (tmp_path / "bomb" / "x.json.gz").write_bytes(gzip.compress(b" " * (64 << 20)))
+    if "bomb" in words:  # it takes a while to make
+        (tmp_path / "bomb" / "x.json.gz").write_bytes(gzip.compress(b" " * (64 << 20)))
     (tmp_path / "good" / "x.json").write_text(json.dumps({"number": 1, "races": []}))
     _, err = out(capsys, *words, code=2)
     assert said in err and err.count("\n") == 1

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap.comparison.beside import overall, put_beside
-from fairlap.comparison.raced import Kind, NotARaceError, Number, Raced, read_race
+from fairlap.comparison.raced import Kind, NotARaceError, Number, Raced, read_race, untold
 from fairlap.comparison.verdicts import ComparisonVerdict
 from fairlap.statistics.gates import GateFinding, GateVerdict
 from fairlap.statistics.paired import Estimate
@@ -101,10 +101,75 @@ def test_what_is_no_race(text: str, words: str) -> None:
 
 @given(ANYTHING, ANYTHING, ANYTHING)
 def test_odd_files_are_races_without_numbers(one: Any, two: Any, three: Any) -> None:
-    task = {"task": "t", "throughput": one, "service_time": two, "error_rate": three}
+    task = {"task": "t", "throughput": one, "service_time": two, "error_rate": 0.0}
     race = {"results": {"op_metrics": [task, one], "store_size": two}, "cluster": three, "track-params": one}
     found = read_race("r", json.dumps(race))
-    assert all(0 < value < float("inf") for value in found.values.values())
+    assert all(0 < value < float("inf") for value in found.values.values()) and "t" in found.tasks
+
+
+@given(ANYTHING)
+def test_what_is_no_share_from_0_to_1_is_no_error_rate(told: Any) -> None:
+    text = json.dumps({"results": {"op_metrics": [{"task": "t", "error_rate": told}]}})
+    if told is None:
+        assert read_race("r", text).error_rates == {}
+    elif isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told <= 1:
+        assert read_race("r", text).error_rates == {"t": told}
+    else:
+        with pytest.raises(NotARaceError, match=r"r: error_rate of the task t is .*: write which share of"):
+            read_race("r", text)
+
+
+@pytest.mark.parametrize("told", ["1.0", 1.5, -0.1, True, [], float("nan")])
+def test_an_error_rate_that_is_no_share_is_not_taken_for_none_failed(told: Any) -> None:
+    race = race_json()
+    race["results"]["op_metrics"][1]["error_rate"] = told
+    with pytest.raises(NotARaceError, match="error_rate of the task search is"):
+        read(race)
+
+
+def test_an_error_rate_that_is_not_there_is_told() -> None:
+    race = race_json()
+    del race["results"]["op_metrics"][1]["error_rate"]
+    sentence = "not every race tells how many requests failed (error_rate): times of search may be those of errors"
+    assert sentence in put_beside([read(race)], [raced()]).notes
+    assert sentence not in put_beside([replace(read(race), judged=True)], [raced()]).notes
+
+
+def test_a_task_that_is_told_twice_has_no_last_word() -> None:
+    race = race_json()
+    race["results"]["op_metrics"].append({"task": "search", "throughput": {"mean": 1.0}})
+    with pytest.raises(NotARaceError, match="r has 2 entries of the task search in op_metrics, and Rally writes one"):
+        read(race)
+
+
+@pytest.mark.parametrize(("mean", "found"), [(None, 900.0), ("x", 900.0), (800.0, 800.0), (0, None)])
+def test_a_median_stands_in_for_a_mean_that_is_not_there(mean: Any, found: float | None) -> None:
+    race = race_json()
+    race["results"]["op_metrics"][0]["throughput"] = {"mean": mean, "median": 900.0, "unit": "ops/s"}
+    assert read(race).values.get(Number("bulk", Kind.THROUGHPUT)) == found
+
+
+@pytest.mark.parametrize("given", ["a:1,b:2", ["a"], 3, True])
+def test_parameters_that_are_no_object_are_compared_as_one_text(given: Any) -> None:
+    odd = {"track-params": given}
+    alike = put_beside([raced(**odd) for _ in range(2)], [raced(**odd) for _ in range(2)])
+    assert alike.differences == () and alike.obstacles == ()
+    text = given if isinstance(given, str) else json.dumps(given)
+    beside_none = put_beside([raced(**{"track-params": {}})], [raced(**odd)])
+    assert beside_none.obstacles == (f"track parameter (as one text) is not the same: nothing and {text}",)
+
+
+def test_which_facts_not_every_file_tells() -> None:
+    full = race_json() | {"track-revision": "abc", "pipeline": "benchmark-only", "car": ["external"]}
+    full["cluster"] |= {"distribution-flavor": "default"}
+    assert untold([read(full), read(full)]) == []
+    others = {"track-revision": None, "challenge": None}
+    cluster = {"cluster": {"distribution-flavor": "default", "revision": "abc"}}
+    assert untold([read(full), read(full | others | cluster)]) == ["track revision", "challenge", "Elasticsearch"]
+    old = {key: value for key, value in full.items() if key not in ("rally-version", "track-params")}
+    parameters = ["track parameters", "car parameters", "plugin parameters"]
+    assert untold([read(old), read(full)]) == ["Rally", *parameters], "Rally alone is known to leave out what is none"
+    assert untold([read(old | {"track-params": {"x": 1}})]) == ["Rally", *parameters[1:]]
 
 
 @pytest.mark.parametrize("in_blocks", [True, False])
@@ -201,9 +266,8 @@ def test_how_rally_itself_set_a_cluster_up_is_told() -> None:
 
 
 def test_races_without_a_number_in_common() -> None:
-    assert put_beside([read({"results": {}}) for _ in range(3)], races(1.0, 1)).obstacles == (
-        "the races have no number in common",
-    )
+    stored = [read({"results": {"op_metrics": [{"task": task} for task in TASKS]}}) for _ in range(3)]
+    assert put_beside(stored, races(1.0, 1)).obstacles == ("the races have no number in common",)
 
 
 def test_the_same_race_is_known_by_its_id_or_else_by_its_text() -> None:
@@ -360,7 +424,7 @@ def without(race: Mapping[str, Any], key: str) -> dict[str, Any]:
 @pytest.mark.parametrize("nothing", [None, 0])
 def test_a_task_that_a_mean_is_without_is_told(nothing: Any) -> None:
     odd = race_json()
-    odd["results"]["op_metrics"][1]["throughput"]["mean"] = nothing
+    odd["results"]["op_metrics"][1]["throughput"] |= {"mean": nothing, "median": nothing}
     found = put_beside(races(1.0, 1, 3), [read(odd), *races(1.0, 2, 2)])
     assert found.gates[0].what == "throughput, geometric mean of 1 task"
     assert "throughput of search decides nothing: not every race has a number above 0 of it" in found.notes

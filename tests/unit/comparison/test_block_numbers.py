@@ -9,7 +9,7 @@ import pytest
 from fairlap.api.block_record import BlockRecord, Measured, RaceRecord
 from fairlap.api.comparison_spec import GateSpec
 from fairlap.comparison.block_numbers import BlockNumbers
-from fairlap.comparison.gate_words import gate_title
+from fairlap.comparison.gate_words import gate_title, left_out_sentence
 
 
 def block(number: int, baseline: tuple[float, ...], contender: tuple[float, ...]) -> BlockRecord:
@@ -71,6 +71,39 @@ def test_numbers_of_two_sources_are_not_compared() -> None:
     assert not mixed.baseline and "told by prometheus in some races and by nodeStats in others" in mixed.obstacle
     old = used(("prometheus", "prometheus"), ("", "")).pairs("b", "", "diskWriteBytes")
     assert len(old.baseline) == 2 and not old.obstacle, "a record from before does not say whose its numbers are"
+
+
+def counted(**units: tuple[str, str]) -> BlockNumbers:
+    """Return two blocks with the throughput of each task, told in a unit by each variant."""
+    races = [
+        RaceRecord(
+            variant=name,
+            benchmark=name,
+            numbers=[
+                Measured(task=task, metric="throughput", value=10.0, unit=told[place]) for task, told in units.items()
+            ],
+        )
+        for place, name in enumerate("ab")
+    ]
+    return BlockNumbers([BlockRecord(number=number, races=races) for number in (1, 2)], "a")
+
+
+def test_throughputs_of_two_units_are_not_compared() -> None:
+    numbers = counted(bulk=("docs/s", "MB/s"), search=("pages/s", "pages/s"))
+    alone = numbers.pairs("b", "bulk", "throughput")
+    assert not alone.baseline and "told in docs/s in some races and in MB/s in others: have" in alone.obstacle
+    mean = numbers.pairs("b", "", "throughput")
+    assert (mean.tasks, mean.unit, mean.left_out) == (("search",), "pages/s", {"bulk": "units"})
+    gate = GateSpec(metric="throughput", margin=5)
+    assert left_out_sentence(gate, mean, ()).endswith("leaves out: bulk (told in different units)")
+    none = counted(bulk=("docs/s", "MB/s"), search=("pages/s", "ops/s")).pairs("b", "", "throughput")
+    assert not none.baseline and "in docs/s in some races" in none.obstacle
+
+
+def test_a_record_that_tells_no_unit_is_compared_in_that_of_the_others() -> None:
+    pairs = counted(bulk=("", "docs/s")).pairs("b", "bulk", "throughput")
+    assert pairs.baseline == (10.0, 10.0) and pairs.unit == "docs/s"
+    assert counted(bulk=("docs/s", "docs/s"), search=("", "")).pairs("b", "", "throughput").unit == "ops/s"
 
 
 @pytest.mark.parametrize(

@@ -822,6 +822,7 @@ def test_numbers_without_noise_are_told_in_full(metric: str, one: float, two: fl
 
 def test_a_trade_of_a_small_change_is_no_trade_of_none() -> None:
     assert trade("documents", -1e-6) == "0.0001 % fewer documents"
+    assert trade("storeBytes", -0.9988) == "99.9 % less disk" and trade("storeBytes", 0.9988) == "100 % more disk"
     assert trade("storeBytes", 0.0958) == "9.6 % more disk" and trade("storeBytes", 0.31) == "31 % more disk"
 
 

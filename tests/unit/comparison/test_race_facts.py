@@ -122,6 +122,17 @@ def test_facts_of_a_record() -> None:
     assert record_facts(Record()) == {}
 
 
+def test_the_largest_heap_of_all_nodes_is_a_fact_where_each_of_them_says_it() -> None:
+    def told(*arguments: tuple[str, ...]) -> str | None:
+        nodes = tuple(Node(name=str(place), jvm_arguments=of) for place, of in enumerate(arguments))
+        found = record_facts(Record(environment=EnvironmentRecord(nodes=nodes)))
+        return found.get("ran: each node's JVM flag -Xmx")
+
+    assert told(("-Xmx1g", "-Xmx2g"), ("-Xmx2g",)) == "2g", "the last one counts"
+    assert told(("-Xmx2g",), ("-Xmx1g",)) == "1g, 2g"
+    assert told(("-Xmx2g",), ()) is None, "a record may have been too large for those of all nodes"
+
+
 def test_many_tasks_are_one_fact() -> None:
     def planned(last: str) -> Record:
         names = [*(f"task-{number}" for number in range(400)), last]

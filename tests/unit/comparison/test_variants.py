@@ -135,7 +135,9 @@ def test_the_target_of_a_variant_takes_the_place_of_the_template_s_as_a_whole() 
         ("best_compression", {"heap": "1g"}), ("theap-4gb", {"heap": "1g"}), ("99-nodesets", {"heap": "1g"}),
         ("without-best-compression", {"index": {"codec": "default"}}), ("not-3-nodes", {"nodes": 2}),
         ("8.11-no-best_compression", {"index": {"codec": "default"}}), ("lucene-9.12.0", {"heap": "1g"}),
-        ("Lucene9.12.0", {"heap": "1g"}),
+        ("Lucene9.12.0", {"heap": "1g"}), ("zulu-21.0.5", {"heap": "1g"}), ("zulu-8.0.432", {"heap": "1g"}),
+        ("rally-2.13.0", {"heap": "1g"}), ("10.0.0.5", {"heap": "1g"}), ("host-8.0.0.5", {"heap": "1g"}),
+        ("kernel-6.1.0", {"heap": "1g"}),
     ],
 )  # fmt: skip
 def test_a_short_version_is_a_name_and_so_is_any_other_number(name: str, patch: dict[str, Any]) -> None:
@@ -237,6 +239,8 @@ def test_settings_that_are_nested_in_one_variant_and_dotted_in_the_other_are_the
         (comparison([{"name": "8.11.0"}, {"name": "same"}]), "variants 8.11.0 and same are the same: change one"),
         (comparison([{"name": "8.11.0"}, {"name": "9.0.0", "patch": {"elasticsearch": {"heap": "1g"}}}]),
          "variant 9.0.0 is called after version 9.0.0, but its elasticsearch.version is 8.11.0"),
+        *((named(name, heap="1g"), f"variant {name} is called after version 9.0.0, but") for name in (
+            "heap-9.0.0", "9.0.0-heap", "v9.0.0.large")),
         (comparison([{"name": "8.11.0"}, {"name": "9.0", "patch": {"elasticsearch": {"heap": "1g"}}}]),
          "variant 9.0 is called after version 9.0, but its elasticsearch.version is 8.11.0"),
         (comparison([*PAIR, {"name": "9", "patch": {"elasticsearch": {"heap": "1g"}}}]),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from random import Random
 from statistics import fmean, median, stdev
 from typing import Any
@@ -386,31 +387,41 @@ def hostile() -> Made:
     return made
 
 
+SLOW = {"throughput": 0.91, "serviceTimeP50": 1.1, "serviceTimeP99": 1.16}
+CASES: dict[str, Callable[[], Made]] = {
+    "regressed": lambda: Made({"9.0.0": SLOW}, void=(3,)),
+    "three": lambda: Made(
+        {
+            "8.17.0": {"throughput": 1.01},
+            "9.0.0": SLOW,
+            "9.1.0": {"throughput": 1.12, "serviceTimeP50": 0.88, "storeBytes": 1.31},
+        }
+    ),
+    "disturbed": lambda: Made({"9.0.0": SLOW}, disturbed=(2,)),
+    "inconclusive": lambda: Made({"9.0.0": {"throughput": 0.97}}, noise=0.09, blocks=10),
+    "mixed": lambda: Made({"9.0.0": {"throughput": 1.12, "serviceTimeP50": 0.9, "storeBytes": 1.3}}, noise=0.01),
+    "equal-load": lambda: Made({"9.0.0": SLOW}, blocks=3, asked={"8.11.0": 50.0, "9.0.0": 50.0}),
+    "no-twin": lambda: Made({"9.0.0": {}}, twin=False, blocks=3),
+    "one-block": lambda: Made({"9.0.0": {}}, blocks=1),
+    "not-comparable": not_comparable,
+    "failed": failed,
+    "hostile": hostile,
+    "long-names": lambda: Made(
+        {"9.0.0-with-a-name-that-goes-on-and-on-0123": SLOW}, tasks=["x" * 200, "a-task-" * 28, *TASKS], blocks=3
+    ),
+    "sixty-tasks": lambda: Made(
+        {"9.0.0": SLOW}, tasks=[f"task-{number:02d}-of-a-large-track" for number in range(60)], blocks=10
+    ),
+}
+"""what makes a Comparison of each kind, by its name; all of them take seconds"""
+
+
+@cache
+def made_once(name: str) -> Made:
+    """Return a Comparison of `CASES` that is made once: nobody may change it."""
+    return CASES[name]()
+
+
 def cases() -> dict[str, Made]:
     """Return Comparisons of all kinds by name."""
-    slow = {"throughput": 0.91, "serviceTimeP50": 1.1, "serviceTimeP99": 1.16}
-    return {
-        "regressed": Made({"9.0.0": slow}, void=(3,)),
-        "three": Made(
-            {
-                "8.17.0": {"throughput": 1.01},
-                "9.0.0": slow,
-                "9.1.0": {"throughput": 1.12, "serviceTimeP50": 0.88, "storeBytes": 1.31},
-            }
-        ),
-        "disturbed": Made({"9.0.0": slow}, disturbed=(2,)),
-        "inconclusive": Made({"9.0.0": {"throughput": 0.97}}, noise=0.09, blocks=10),
-        "mixed": Made({"9.0.0": {"throughput": 1.12, "serviceTimeP50": 0.9, "storeBytes": 1.3}}, noise=0.01),
-        "equal-load": Made({"9.0.0": slow}, blocks=3, asked={"8.11.0": 50.0, "9.0.0": 50.0}),
-        "no-twin": Made({"9.0.0": {}}, twin=False, blocks=3),
-        "one-block": Made({"9.0.0": {}}, blocks=1),
-        "not-comparable": not_comparable(),
-        "failed": failed(),
-        "hostile": hostile(),
-        "long-names": Made(
-            {"9.0.0-with-a-name-that-goes-on-and-on-0123": slow}, tasks=["x" * 200, "a-task-" * 28, *TASKS], blocks=3
-        ),
-        "sixty-tasks": Made(
-            {"9.0.0": slow}, tasks=[f"task-{number:02d}-of-a-large-track" for number in range(60)], blocks=10
-        ),
-    }
+    return {name: make() for name, make in CASES.items()}

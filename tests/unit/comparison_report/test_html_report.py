@@ -6,6 +6,7 @@ import json
 import re
 import time
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +15,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.comparison_report.page import Page
-from tests.unit.comparison_report.synthetic import HOSTILE, Made, cases
+from tests.unit.comparison_report.synthetic import CASES, HOSTILE, Made, made_once
 
 from fairlap.api.block_record import BlockRecord, Curve, Measured, RaceRecord
 from fairlap.api.names import MAX_VARIANTS
@@ -24,18 +25,22 @@ from fairlap.comparison_report.html_report import report_html
 from fairlap.comparison_report.report_data import DATA_ID, manifest
 from fairlap.comparison_report.svg_parts import looks
 
-MADE = cases()
-PAGES = {name: Page(report_html(made.comparison, made.blocks)) for name, made in MADE.items()}
-every = pytest.mark.parametrize("name", MADE)
+every = pytest.mark.parametrize("name", CASES)
+
+
+@cache
+def page_of(name: str) -> Page:
+    made = made_once(name)
+    return Page(report_html(made.comparison, made.blocks))
 
 
 def words(name: str) -> str:
-    return PAGES[name].words.replace("\N{NO-BREAK SPACE}", " ")
+    return page_of(name).words.replace("\N{NO-BREAK SPACE}", " ")
 
 
 @every
 def test_ids_stand_once_and_links_stay_in_the_page(name: str) -> None:
-    page = PAGES[name]
+    page = page_of(name)
     ids = [str(found["id"]) for _, found in page.elements if "id" in found]
     assert len(ids) == len(set(ids))
     assert all(str(link["href"]).removeprefix("#") in ids for link in page.all("a"))
@@ -45,7 +50,7 @@ def test_ids_stand_once_and_links_stay_in_the_page(name: str) -> None:
 
 @every
 def test_nothing_is_loaded_and_nothing_runs(name: str) -> None:
-    page = PAGES[name]
+    page = page_of(name)
     assert [found.get("type") for found in page.all("script")] == ["application/json"]
     loading = {"src", "srcset", "data", "action", "xlink:href", "poster", "background"}
     for tag, found in page.elements:
@@ -58,15 +63,15 @@ def test_nothing_is_loaded_and_nothing_runs(name: str) -> None:
 
 @every
 def test_headings_are_in_order(name: str) -> None:
-    levels = [int(tag[1]) for tag, _ in PAGES[name].elements if re.fullmatch("h[1-6]", tag)]
+    levels = [int(tag[1]) for tag, _ in page_of(name).elements if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1 and levels.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
-    assert PAGES[name].all("html") == [{"lang": "en"}]
+    assert page_of(name).all("html") == [{"lang": "en"}]
 
 
 @every
 def test_each_chart_has_title_description_and_table(name: str) -> None:
-    page = PAGES[name]
+    page = page_of(name)
     charts = [found for tag, found in page.elements if tag == "svg" and found.get("role") == "img"]
     assert len(charts) == len(page.all("figure"))
     for chart in charts:
@@ -78,23 +83,23 @@ def test_each_chart_has_title_description_and_table(name: str) -> None:
 
 @every
 def test_no_number_is_none(name: str) -> None:
-    for tag, found in PAGES[name].elements:
+    for tag, found in page_of(name).elements:
         for key, value in found.items():
             assert "nan" not in str(value).lower().split() and "inf" not in str(value).split(), (tag, key, value)
-    assert not re.search(r"\b(nan|None|inf)\b", PAGES[name].words)
+    assert not re.search(r"\b(nan|None|inf)\b", page_of(name).words)
 
 
 @every
 def test_the_same_input_gives_the_same_bytes(name: str) -> None:
-    made = MADE[name]
+    made = made_once(name)
     assert report_html(made.comparison, made.blocks) == report_html(made.comparison, list(reversed(made.blocks)))
 
 
 @every
 def test_the_data_in_the_page_make_the_same_page(name: str) -> None:
-    [data] = PAGES[name].text_in("script")
+    [data] = page_of(name).text_in("script")
     comparison, blocks = read_archive(json.loads(data))
-    made = MADE[name]
+    made = made_once(name)
     assert report_html(comparison, blocks) == report_html(made.comparison, made.blocks)
     assert "managedFields" not in json.dumps(comparison)
 
@@ -132,7 +137,7 @@ def test_a_disturbed_block_stays_with_its_reason() -> None:
     ],
 )
 def test_the_method_says_what_became_of_disturbed_blocks(design: dict[str, str], told: bool, alike: bool) -> None:
-    made = cases()["no-twin"]
+    made = CASES["no-twin"]()
     made.comparison["spec"]["design"] |= design
     text = report_html(made.comparison, made.blocks)
     assert ("(MachineDisturbed)" in text) is told
@@ -140,7 +145,7 @@ def test_the_method_says_what_became_of_disturbed_blocks(design: dict[str, str],
 
 
 def test_the_method_says_how_the_races_of_a_block_ran() -> None:
-    made = cases()["no-twin"]
+    made = CASES["no-twin"]()
     assert "raced once, back to back on the same machines" in report_html(made.comparison, made.blocks)
     made.comparison["status"]["variants"][1]["changed"] = ["elasticsearch.scheduling.nodeSelector.pool"]
     of_its_own = report_html(made.comparison, made.blocks)
@@ -154,15 +159,37 @@ def test_the_method_says_how_the_races_of_a_block_ran() -> None:
                      report_html(made.comparison, made.blocks))  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("design", "planned", "told"),
+    [
+        ({}, [], "after 3, 5, 7 and 10 blocks, as far as it went."),
+        ({}, [], "for 99 % after 3, 98.75 % after 5, 98.5 % after 7 and 97.5 % after 10. Together that makes at most"),
+        ({"maxBlocks": 5}, [], "for 99 % after 3 and 98.75 % after 5. Together that makes at most 2.25 % false"),
+        ({"maxBlocks": 5}, [3, 5], "It was looked after 3 and 5 blocks, as far as it went."),
+        ({"minBlocks": 5}, [], "98.5 % after 7 and 97.5 % after 10. Together that makes at most 5 % false alarms."),
+        ({"minBlocks": 10}, [10], "once, after 10 blocks. That look asks for 97.5 % instead of the usual 95 %"),
+        ({"minBlocks": 10}, [], "which makes at most 2.5 % false alarms."),
+        ({"maxBlocks": "many"}, [4], "after 3, 5, 7 and 10 blocks"),
+    ],
+)
+def test_the_method_tells_the_looks_that_the_design_has(design: dict[str, Any], planned: list[int], told: str) -> None:
+    made = CASES["no-twin"]()
+    made.comparison["spec"]["design"] = {"stop": "sequential", **design}
+    made.comparison["status"]["expected"] = {"blocks": planned, "races": 15} if planned else None
+    text = report_html(made.comparison, made.blocks).replace("\N{NO-BREAK SPACE}", " ")
+    assert told in text
+    assert ("after 10" in text) == (10 in planned or "maxBlocks" not in design or design["maxBlocks"] == "many")
+
+
 def test_the_whole_sentence_stands_first_and_not_the_column_that_is_cut() -> None:
-    made = cases()["regressed"]
+    made = CASES["regressed"]()
     whole = made.comparison["status"]["progress"]
     made.comparison["status"]["progress"] = f"{whole[:60]}…"
     assert read_view(made.comparison, made.blocks).headline == whole
 
 
 def test_fewer_documents_are_not_called_better() -> None:
-    made = cases()["no-twin"]
+    made = CASES["no-twin"]()
     gate = made.comparison["status"]["contenders"][0]["gates"][0]
     gate |= {"metric": "documents", "tasks": [], "unit": "documents"}
     section = report_html(made.comparison, made.blocks).partition('<section id="gates"')[2].partition("</section>")[0]
@@ -178,7 +205,7 @@ def test_an_unfair_difference_comes_before_all_others_with_the_line_that_mends_i
 
 def test_what_would_settle_it_is_said() -> None:
     assert re.search(r"about \d+ more blocks? would settle it, about \d+ (h|min)", words("inconclusive"))
-    assert "Smallest visible change" in str(PAGES["inconclusive"].elements)
+    assert "Smallest visible change" in str(page_of("inconclusive").elements)
 
 
 def test_a_comparison_that_failed_says_why() -> None:
@@ -187,8 +214,8 @@ def test_a_comparison_that_failed_says_why() -> None:
 
 def test_without_a_twin_that_is_said() -> None:
     assert "8.11.0 was not raced against itself, so there is no band" in words("no-twin")
-    assert "band" not in [found.get("class") for found in PAGES["no-twin"].all("rect")]
-    assert "band" in [found.get("class") for found in PAGES["three"].all("rect")]
+    assert "band" not in [found.get("class") for found in page_of("no-twin").all("rect")]
+    assert "band" in [found.get("class") for found in page_of("three").all("rect")]
 
 
 def captions(made: Made, section: str) -> list[str]:
@@ -203,9 +230,9 @@ def test_latency_is_drawn_of_tasks_that_were_asked_at_one_rate_by_all() -> None:
     assert "Latencies by percentile" in words("equal-load") and "it counts from when a request was due" in words(
         "equal-load"
     )
-    assert captions(MADE["equal-load"], "latency") == ["bulk-index (ms)"]
-    assert len(captions(MADE["equal-load"], "service-times")) == 4
-    assert "Latency of bulk-index by percentile" in "".join(PAGES["equal-load"].text_in("title"))
+    assert captions(made_once("equal-load"), "latency") == ["bulk-index (ms)"]
+    assert len(captions(made_once("equal-load"), "service-times")) == 4
+    assert "Latency of bulk-index by percentile" in "".join(page_of("equal-load").text_in("title"))
     assert "Latencies by percentile" not in words("regressed") and "Service times by percentile" in words("regressed")
 
 
@@ -216,8 +243,8 @@ def test_latency_at_unequal_load_is_not_drawn(asked: dict[str, float]) -> None:
 
 
 def test_throughput_has_the_unit_of_its_task() -> None:
-    assert captions(MADE["regressed"], "rates")[:2] == ["bulk-index (docs/s)", "search-term (ops/s)"]
-    page = report_html(MADE["regressed"].comparison, MADE["regressed"].blocks)
+    assert captions(made_once("regressed"), "rates")[:2] == ["bulk-index (docs/s)", "search-term (ops/s)"]
+    page = report_html(made_once("regressed").comparison, made_once("regressed").blocks)
     section = page.partition('<section id="rates"')[2].partition("</section>")[0]
     first, second = section.split("</figure>")[:2]
     assert "docs/s, median of 5 races" in first and "docs/s" not in second and "ops/s" not in first
@@ -235,7 +262,7 @@ def test_what_single_tasks_cost_stands_beside_the_whole_race() -> None:
 
 
 def test_names_are_shown_as_they_are_and_do_nothing() -> None:
-    page = PAGES["hostile"]
+    page = page_of("hostile")
     assert HOSTILE in page.words and "onerror=alert(3)" in page.words
     assert len(page.all("style")) == 1 and len(page.all("title")) > 1
     assert "\u202e" not in page.words and "\x00" not in page.words
@@ -258,7 +285,7 @@ def test_what_is_no_comparison_is_refused(broken: dict[str, Any], said: str) -> 
 
 
 def test_the_manifest_repeats_seed_and_spec_under_another_name() -> None:
-    made = MADE["regressed"]
+    made = made_once("regressed")
     again = yaml.safe_load(manifest(read_view(made.comparison, made.blocks)))
     spec = made.comparison["spec"]
     assert again["metadata"] == {"name": "upgrade-2", "namespace": "search-team"}
@@ -270,7 +297,7 @@ def test_the_manifest_repeats_seed_and_spec_under_another_name() -> None:
 @pytest.mark.parametrize("name", ["8123e45", "1e5", "y", "N", "0o17", "9.0", "12", "+1", "true", "null", ".5", "a: b"])
 def test_names_in_the_manifest_are_texts_to_every_reader_of_yaml(name: str) -> None:
     """A short hash of a commit may look like a number, which kubectl's YAML takes it for, and Python's does not."""
-    made = cases()["no-twin"]
+    made = CASES["no-twin"]()
     made.comparison["spec"] |= {"baseline": name}
     text = manifest(read_view(made.comparison, made.blocks))
     assert f"baseline: '{name}'" in text and yaml.safe_load(text)["spec"]["baseline"] == name

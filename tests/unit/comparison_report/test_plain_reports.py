@@ -10,22 +10,21 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.comparison_report.synthetic import Made, cases, condition
+from tests.unit.comparison_report.synthetic import CASES, Made, condition, made_once
 
 from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
 from fairlap.comparison_report.metric_words import interval, percent
 from fairlap.comparison_report.plain_reports import report_csv, report_junit, report_markdown
 
-MADE = cases()
-every = pytest.mark.parametrize("name", MADE)
+every = pytest.mark.parametrize("name", CASES)
 
 
 def markdown(name: str) -> str:
-    return report_markdown(MADE[name].comparison, MADE[name].blocks)
+    return report_markdown(made_once(name).comparison, made_once(name).blocks)
 
 
 def junit(name: str) -> ET.Element:
-    return ET.fromstring(report_junit(MADE[name].comparison, MADE[name].blocks))  # noqa: S314 - our own
+    return ET.fromstring(report_junit(made_once(name).comparison, made_once(name).blocks))  # noqa: S314 - our own
 
 
 def decides(made: Made, holds: bool, reason: str, message: str) -> None:
@@ -66,7 +65,7 @@ def test_markdown_names_what_was_unfair() -> None:
 
 @every
 def test_csv_has_a_row_for_each_number_of_each_race(name: str) -> None:
-    made = MADE[name]
+    made = made_once(name)
     rows = list(csv.DictReader(io.StringIO(report_csv(made.comparison, made.blocks))))
     assert len(rows) == sum(len(race.numbers) for block in made.blocks for race in block.races)
     assert not any(str(row[key]).startswith(("=", "+", "@")) for row in rows for key in ("variant", "task"))
@@ -75,7 +74,7 @@ def test_csv_has_a_row_for_each_number_of_each_race(name: str) -> None:
 
 
 def test_csv_has_void_races_as_such() -> None:
-    made = MADE["regressed"]
+    made = made_once("regressed")
     rows = list(csv.DictReader(io.StringIO(report_csv(made.comparison, made.blocks))))
     void = [row for row in rows if row["valid"] == "false"]
     assert {(row["block"], row["attempt"]) for row in void} == {("3", "1")}
@@ -89,7 +88,7 @@ HOW = "the load generator's machine was disturbed: the hypervisor took 9 % of it
 @pytest.mark.parametrize(("name", "block", "reason"), [("regressed", "3", "RaceInvalid"),
                                                        ("disturbed", "2", "MachineDisturbed")])  # fmt: skip
 def test_csv_says_why_a_block_does_not_count(name: str, block: str, reason: str) -> None:
-    made = MADE[name]
+    made = made_once(name)
     rows = list(csv.DictReader(io.StringIO(report_csv(made.comparison, made.blocks))))
     found = {(row["block"], row["attempt"], row["valid"], row["reason"]) for row in rows if row["reason"]}
     assert found == {(block, "1", "false", reason)}
@@ -98,7 +97,7 @@ def test_csv_says_why_a_block_does_not_count(name: str, block: str, reason: str)
 
 @pytest.mark.parametrize("kept", [True, False], ids=["with its record", "without"])
 def test_a_block_that_was_disturbed_stays_with_its_reason(kept: bool) -> None:
-    made = MADE["disturbed"]
+    made = made_once("disturbed")
     blocks = made.blocks if kept else [each for each in made.blocks if each.number != 2]
     variant = made.told[1]["races"][1]["variant"].replace("*", r"\*")
     text = report_markdown(made.comparison, blocks)
@@ -110,7 +109,7 @@ def test_a_block_that_was_disturbed_stays_with_its_reason(kept: bool) -> None:
 
 def test_junit_has_the_findings() -> None:
     found = [each.attrib["value"] for each in junit("regressed").iter("property") if each.attrib["name"] == "finding"]
-    assert found == MADE["regressed"].comparison["status"]["findings"] != []
+    assert found == made_once("regressed").comparison["status"]["findings"] != []
 
 
 @every
@@ -118,7 +117,7 @@ def test_junit_counts_what_it_has(name: str) -> None:
     suite = junit(name).find("testsuite")
     assert suite is not None
     found = suite.findall("testcase")
-    gates = sum(len(each["gates"]) for each in MADE[name].comparison["status"].get("contenders", ()))
+    gates = sum(len(each["gates"]) for each in made_once(name).comparison["status"].get("contenders", ()))
     more = name == "one-block"  # its gates are not passed, and it has none
     assert len(found) == gates + 1 + more == int(suite.attrib["tests"])
     for kind, key in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
@@ -134,7 +133,7 @@ def test_junit_fails_for_gates_that_are_not_passed(name: str, failures: int, err
 
 
 def test_junit_calls_no_failure_no_difference() -> None:
-    made = cases()["one-block"]
+    made = CASES["one-block"]()
     gate = {"metric": "throughput", "policy": "failOnAnyRegression", "verdict": "NoDifference", "passed": False}
     made.comparison["status"]["contenders"] = [{"name": "9.0.0", "verdict": "NoDifference", "gates": [gate]}]
     found = ET.fromstring(report_junit(made.comparison, made.blocks))  # noqa: S314 - our own
@@ -142,7 +141,7 @@ def test_junit_calls_no_failure_no_difference() -> None:
 
 
 def test_junit_fails_where_no_gate_was_judged_and_none_is_passed() -> None:
-    made = cases()["one-block"]
+    made = CASES["one-block"]()
     decides(made, False, "Inconclusive", "the deadline of 1h was reached after 1 of 10 blocks")
     found = ET.fromstring(report_junit(made.comparison, made.blocks))  # noqa: S314 - our own
     case = found.find(".//testcase[@name='gates passed']/failure")
@@ -169,7 +168,7 @@ def test_junit_has_a_case_for_who_cannot_be_compared(holds: bool, reason: str, c
 
 
 def test_junit_skips_what_is_only_reported() -> None:
-    made = cases()["regressed"]
+    made = CASES["regressed"]()
     for gate in made.comparison["status"]["contenders"][0]["gates"]:
         gate.pop("passed")
         gate["policy"] = "reportOnly"
@@ -180,7 +179,7 @@ def test_junit_skips_what_is_only_reported() -> None:
 
 @every
 def test_the_same_input_gives_the_same_bytes(name: str) -> None:
-    made = MADE[name]
+    made = made_once(name)
     for write in (report_markdown, report_csv, report_junit):
         assert write(made.comparison, made.blocks) == write(made.comparison, made.blocks[::-1])
 
@@ -218,7 +217,7 @@ def closed(text: str) -> bool:
 @pytest.mark.parametrize("fair", [True, False])
 def test_markdown_shows_the_ends_of_long_values(fair: bool) -> None:
     """Twenty of 4,000 characters a side are more than a comment holds."""
-    made = cases()["regressed"]
+    made = CASES["regressed"]()
     much_that_differs(made, 20, 4000, fair=fair)
     text = report_markdown(made.comparison, made.blocks)
     assert (
@@ -227,7 +226,7 @@ def test_markdown_shows_the_ends_of_long_values(fair: bool) -> None:
 
 
 def test_markdown_leaves_out_what_is_folded_from_the_end_on() -> None:
-    made = cases()["three"]
+    made = CASES["three"]()
     much_that_differs(made, 100, 4000, fair=True)
     text = report_markdown(made.comparison, made.blocks)
     assert len(text) <= 60_000 and closed(text) and text.count("<details>") == 1
@@ -237,7 +236,7 @@ def test_markdown_leaves_out_what_is_folded_from_the_end_on() -> None:
 
 
 def test_markdown_leaves_out_even_what_is_not_folded() -> None:
-    made = cases()["three"]
+    made = CASES["three"]()
     much_that_differs(made, 100, 4000, fair=False)
     text = report_markdown(made.comparison, made.blocks)
     assert len(text) <= 60_500 and closed(text) and text.startswith("**◆ Mixed**")
@@ -249,6 +248,7 @@ def test_markdown_leaves_out_even_what_is_not_folded() -> None:
     [
         (-0.0001, "−0.0001", "0.0001"), (0.012, "+0.012", "0.012"), (0.0, "0.0", "0.0"), (1e-13, "0.0", "0.0"),
         (0.06, "+0.1", "0.1"), (-5.0, "−5.0", "5.0"), (12345.6, "+12,346", "12,346"),
+        (-99.88, "−99.9", "99.9"), (99.88, "+100", "100"),
     ],
 )  # fmt: skip
 def test_a_small_percentage_is_not_none(value: float, signed: str, plain: str) -> None:

@@ -402,6 +402,24 @@ def test_a_change_never_reads_as_none_and_none_has_no_sign(share: float, words: 
     assert signed(share) == words
 
 
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (-0.994, "-99.4 %"), (-0.995, "-99.5 %"), (-0.9988, "-99.9 %"), (-0.9997, "-99.97 %"),
+        (-0.999999, "-99.9999 %"), (-1.0, "-100 %"), (0.9988, "+100 %"), (0.9997, "+100 %"), (9.988, "+999 %"),
+    ],
+)  # fmt: skip
+def test_no_positive_number_falls_by_all_of_it(share: float, words: str) -> None:
+    assert signed(share) == words
+
+
+@given(st.floats(-1, 1e3, exclude_min=True))
+def test_a_change_in_words_is_the_change_to_a_tenth_of_a_percent_or_better(share: float) -> None:
+    text = signed(share)
+    assert abs(float(text.removesuffix(" %")) - share * 100) <= (0.05 if share < 0.99 else 0.5) + 1e-9
+    assert text != "-100 %" or share < -1 + 1e-15
+
+
 @pytest.mark.parametrize(("mean", "by"), [(0.035, 0.02), (0.02, 0.05), (0.045, 0.01)])
 def test_so_many_more_blocks_would_rule_a_margin_out(mean: float, by: float) -> None:
     """At the same mean and noise the interval is short enough then, and not one block before."""
