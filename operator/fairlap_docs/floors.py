@@ -69,16 +69,21 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap.plan.conditions", "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps",
         "fairlap.plan.sweep_plan", "fairlap.plan.explain",
     ),
+    # What a spec may not have; the command line says it before anything is applied.
+    "fairlap.plan.spec_bounds": ("fairlap_race.contract", "fairlap.api", "fairlap.plan.sweep_plan"),
+    "fairlap.plan.accept": (
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan.verdict", "fairlap.plan.spec_bounds",
+    ),
     "fairlap.plan": (
-        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions",
-        "fairlap.plan.deadline", "fairlap.plan.keep", "fairlap.plan.node_processors", "fairlap.plan.seen",
-        "fairlap.plan.steps", "fairlap.plan.sweep_plan", "fairlap.plan.explain", "fairlap.plan.verdict",
+        "fairlap_race.contract", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions", "fairlap.plan.deadline",
+        "fairlap.plan.keep", "fairlap.plan.node_processors", "fairlap.plan.seen", "fairlap.plan.steps",
+        "fairlap.plan.explain", "fairlap.plan.verdict", "fairlap.plan.accept",
     ),
     # A Comparison is decided above its Benchmarks: it knows what they would refuse.
     "fairlap.plan.comparison": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.statistics",
         "fairlap.comparison", "fairlap.plan.conditions", "fairlap.plan.deadline", "fairlap.plan.steps",
-        "fairlap.plan.node_processors", "fairlap.plan",
+        "fairlap.plan.node_processors", "fairlap.plan.accept", "fairlap.plan",
     ),
     "fairlap.manifests": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan.seen",
@@ -102,7 +107,8 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.cli": (
         "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.track", "fairlap_race.track.check",
         "fairlap.api", "fairlap.results", "fairlap.statistics", "fairlap.requests", "fairlap.comparison",
-        "fairlap.comparison_report", "fairlap.plan.expiry", "fairlap.plan.rerun", "fairlap.plan.comparison",
+        "fairlap.comparison_report", "fairlap.plan.expiry", "fairlap.plan.rerun", "fairlap.plan.accept",
+        "fairlap.plan.comparison",
     ),
     "fairlap_docs": ("fairlap_race.contract", "fairlap.api"),
 }  # fmt: skip

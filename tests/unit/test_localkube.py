@@ -9,8 +9,21 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from localkube import buildah, cache, cgroups, components, current, golang, images, java, packages, processes, steps
-from localkube.__main__ import full_disk, kubeconfig
+from localkube import (
+    buildah,
+    cache,
+    cgroups,
+    components,
+    current,
+    golang,
+    images,
+    java,
+    node,
+    packages,
+    processes,
+    steps,
+)
+from localkube.__main__ import build, full_disk, kubeconfig
 from localkube.settings import CHECKOUT, Paths, paths_from
 
 from fairlap_race.contract.rally_releases import RELEASES
@@ -291,3 +304,40 @@ def test_the_nodes_own_programs_keep_off_the_processors_that_pods_are_given(
     usable: list[int], system: set[int]
 ) -> None:
     assert components.system_processors(usable) == system
+
+
+def test_only_what_starts_no_pods_trades_memory_for_processor_time_and_within_a_bound() -> None:
+    layout = components.Layout(Path("/s"), Path("/p"), Path("/c"), Path("/k"))
+    told = components.go_environment(components.apiserver(layout))
+    assert set(told) == {"GOGC", "GOMEMLIMIT"}
+    assert all(components.go_environment(it) == told for it in (components.etcd(layout), *components.followers(layout)))
+    assert all(components.go_environment(components.containerd(layout, cri=cri)) == {} for cri in (True, False))
+
+
+def test_building_makes_programs_and_images_and_starts_no_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made: list[str] = []
+    monkeypatch.delenv("CLUSTER", raising=False)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(packages, "ensure", lambda programs, paths: made.append("packages"))
+    monkeypatch.setattr(packages, "node_programs", lambda: artifact({"of": "the node"}, "etcd"))
+    monkeypatch.setattr(golang, "obtain_all", lambda paths: made.append("programs"))
+    image = images.Image("localhost/thing:1", artifact({"of": "an image"}, "layers"))
+    monkeypatch.setattr(images, "everything", lambda paths: [image])
+    monkeypatch.setattr(node, "start", lambda paths: pytest.fail("it is not to be started"))
+    build(Paths(tmp_path))
+    assert made == ["packages", "programs"]
+    assert sorted(path.read_text() for path in (tmp_path / "built").glob("*/content")) == ["etcd", "layers"]
+    assert "1 images among it" in capsys.readouterr().out
+
+
+def test_for_a_cluster_that_exists_nothing_is_built_but_its_name_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[Paths] = []
+    monkeypatch.setenv("CLUSTER", "current")
+    monkeypatch.setattr(current, "check", looked.append)
+    monkeypatch.setattr(golang, "obtain_all", lambda paths: pytest.fail("it is not to be built"))
+    build(Paths(tmp_path))
+    assert looked == [Paths(tmp_path)]

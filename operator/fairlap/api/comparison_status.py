@@ -7,6 +7,7 @@ from pydantic import Field
 from fairlap.api.base import Answer, AtMost, Text
 from fairlap.api.names import MAX_BLOCKS, MAX_VARIANTS
 from fairlap.api.status import Conditions, Time
+from fairlap.api.steering import Steers
 
 ComparisonPhase = Literal["Pending", "Preparing", "Queued", "Racing", "Complete", "Failed"]
 Verdict = Literal[
@@ -24,13 +25,13 @@ _MOST_BLOCKS = MAX_BLOCKS + MAX_BLOCKS // 2 + 20 + 21
 class VariantStatus(Answer):
     """One variant as it was understood."""
 
-    name: Short
+    name: Annotated[Short, Steers()]
     """Its name."""
-    letter: Annotated[str, Field(max_length=1)]
+    letter: Annotated[str, Field(max_length=1), Steers()]
     """What its Benchmarks are called by: NAME-BLOCKLETTER. z is the baseline raced against itself."""
     changed: Annotated[list[Text], AtMost(100)] = []
     """What it declares to be other than the baseline: paths of the spec."""
-    lacking_memory: Text = ""
+    lacking_memory: Annotated[Text, Steers()] = ""
     """What of it asks for more memory than the machines had before the preparation, and what to write. It is prepared
     first, and a test race shows whether a machine comes."""
 
@@ -38,21 +39,22 @@ class VariantStatus(Answer):
 class RaceOfBlock(Answer):
     """One race of a block."""
 
-    variant: Short
+    variant: Annotated[Short, Steers()]
     """Which variant raced; the baseline's name with a trailing * where it was raced against itself."""
-    benchmark: Text
+    benchmark: Annotated[Text, Steers()]
     """Name of its Benchmark."""
-    uid: Annotated[str, Field(max_length=64)] = ""
+    uid: Annotated[str, Field(max_length=64), Steers()] = ""
     """The one Benchmark that is this race."""
-    valid: bool | None = None
+    valid: Annotated[bool | None, Steers()] = None
     """Whether it counts; absent while it is not over."""
-    reason: Short = ""
-    """Why it does not count; MachineDisturbed where it is valid, but its machine was another one meanwhile."""
+    reason: Annotated[Short, Steers()] = ""
+    """Why it does not count, by the reason of its Benchmark or of docs/comparisons.md; MachineDisturbed where it is
+    valid, but its machine was another one meanwhile."""
     message: Text = ""
     """The same in a sentence."""
-    seconds: float | None = None
+    seconds: Annotated[float | None, Steers()] = None
     """From the Benchmark's creation to its end."""
-    processors_refused: bool = False
+    processors_refused: Annotated[bool, Steers()] = False
     """In a preparation: no machine had a whole processor to spare for each of its nodes, and all races after it share
     them. Only where the manifest names no CPU."""
 
@@ -60,34 +62,34 @@ class RaceOfBlock(Answer):
 class Block(Answer):
     """Races of all variants, back to back."""
 
-    number: int
+    number: Annotated[int, Steers()]
     """From 1; 0 is the preparation."""
-    attempt: int = 1
+    attempt: Annotated[int, Steers()] = 1
     """A block in which a race did not count, or was disturbed, is raced again, as a whole."""
-    order: Annotated[list[Short], AtMost(MAX_VARIANTS + 1)] = []
+    order: Annotated[list[Short], AtMost(MAX_VARIANTS + 1), Steers()] = []
     """Which variant raced when; a trailing * is the baseline against itself."""
     races: Annotated[list[RaceOfBlock], AtMost(MAX_VARIANTS + 1)] = []
     """Its races so far, in this order."""
-    valid: bool | None = None
+    valid: Annotated[bool | None, Steers()] = None
     """Whether it counts; absent while it is not over."""
-    reason: Short = ""
+    reason: Annotated[Short, Steers()] = ""
     """Why it does not count; MachineDisturbed: all its races are valid, and it is raced again for its machine."""
-    record: Text = ""
+    record: Annotated[Text, Steers()] = ""
     """ConfigMap with all numbers and facts of its races, compressed: block.json.gz."""
 
 
 class CurrentBlock(Block):
     """The block that is being raced."""
 
-    stage: BlockStage = "Starting"
+    stage: Annotated[BlockStage, Steers()] = "Starting"
     """Starting (the next race's Benchmark may be created), Running (its uid is known), Recording."""
-    since: Time
+    since: Annotated[Time, Steers()]
     """When the stage began."""
-    elasticsearch_on: Annotated[list[Text], AtMost(50)] = []
+    elasticsearch_on: Annotated[list[Text], AtMost(50), Steers()] = []
     """Machines that the block's first race ran on: the others are bound to them."""
-    load_generator_on: Text = ""
+    load_generator_on: Annotated[Text, Steers()] = ""
     """Machine of the load generator of the block's first race."""
-    meets_at: Annotated[str, Field(max_length=60)] = ""
+    meets_at: Annotated[str, Field(max_length=60), Steers()] = ""
     """With kind: Duet, where its races meet: the address that the first one has said."""
 
 
@@ -219,7 +221,7 @@ class KnownNoise(Answer):
 class ComparisonStatus(Answer):
     """Progress, verdict and what it stands on."""
 
-    phase: ComparisonPhase | None = None
+    phase: Annotated[ComparisonPhase | None, Steers()] = None
     """Where it is."""
     progress: Text = ""
     """How far it is, for people; in the end the verdict as a sentence."""
@@ -231,22 +233,22 @@ class ComparisonStatus(Answer):
     """Why it failed, as a sentence."""
     observed_generation: int | None = None
     """Generation of the spec that this status speaks of."""
-    start_time: Time | None = None
+    start_time: Annotated[Time | None, Steers()] = None
     """From when on its deadline counts: later by each time in which it was suspended between two blocks; absent while
     it is suspended before it began."""
-    suspended_time: Time | None = None
+    suspended_time: Annotated[Time | None, Steers()] = None
     """Since when it is suspended."""
-    admitted_time: Time | None = None
+    admitted_time: Annotated[Time | None, Steers()] = None
     """Since when it holds its place in the queue, for one block."""
-    queued_time: Time | None = None
+    queued_time: Annotated[Time | None, Steers()] = None
     """Since when it waits for its next place."""
     completion_time: Time | None = None
     """When it ended."""
     conditions: Conditions = []
     """Accepted, Fair, Compared, GatePassed, CRDOutdated, Complete, Failed."""
-    seed: int | None = None
+    seed: Annotated[int | None, Steers()] = None
     """What the order was drawn from."""
-    calibrate_every: int = 0
+    calibrate_every: Annotated[int, Steers()] = 0
     """In which blocks the baseline is raced against itself; 0 none."""
     variants: Annotated[list[VariantStatus], AtMost(MAX_VARIANTS)] = []
     """What is raced; the baseline first."""
@@ -262,7 +264,7 @@ class ComparisonStatus(Answer):
     """What is known of each variant against the baseline."""
     differences: Annotated[list[DifferenceStatus], AtMost(100)] = []
     """What was not the same; unfair ones first."""
-    known_noise: KnownNoise | None = None
+    known_noise: Annotated[KnownNoise | None, Steers()] = None
     """What earlier Comparisons had shown of the noise at the first look. Every look is judged with it, so that a gate
     that is settled stays so."""
     findings: Annotated[list[Text], AtMost(20)] = []

@@ -1,9 +1,14 @@
 """Kubernetes quantities, Elasticsearch heap sizes, durations and latencies: text to numbers."""
 
+import math
 import re
 from collections.abc import Mapping
 from datetime import timedelta
 from fractions import Fraction
+from typing import Any
+
+from pydantic import ValidationInfo
+from pydantic_core import PydanticCustomError
 
 _UNITS: Mapping[str, int | Fraction] = {
     "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000), "": 1,
@@ -16,9 +21,26 @@ HEAP = r"^[1-9][0-9]*[mg]$"
 DURATION = r"^([0-9]+h)?([0-9]+m)?([0-9]+s)?$"
 LATENCY = r"^[0-9]{1,7}([.][0-9]{1,3})?(us|ms|s)$"
 """with any digit but 0 in it"""
+PATCH = "patch"
+"""The context in which a model is read that is merged of parts without a schema."""
 _MILLIS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 LONGEST = timedelta(days=366)
 """Of what `parse_duration` returns; each field of the spec has a shorter bound of its own."""
+
+
+def quantity_text(value: Any, info: ValidationInfo) -> str:
+    """Return a quantity of a manifest as text; raises PydanticCustomError for a number with a fraction.
+
+    The API server takes texts and whole numbers (x-kubernetes-int-or-string), but any in a PATCH.
+    """
+    if not isinstance(value, float) or value.is_integer() or (value > 0 and info.context == PATCH):
+        return str(value)
+    text = repr(value)
+    instead = f'"{text}"' if re.fullmatch(QUANTITY, text) else "for example 500m, 2 or 4Gi"
+    if math.isfinite(value) and value > 0 and (thousandths := Fraction(text) * 1000).denominator == 1:
+        instead += f" or {thousandths}m"
+    words = "{value} is neither a text nor a whole number, and the API server takes nothing else: write {instead}"
+    raise PydanticCustomError("quantity", words, {"value": text, "instead": instead})
 
 
 def parse_quantity(text: str) -> float:

@@ -8,12 +8,12 @@ from fairlap.api.base import FREE_FORM, Api, Json, rule, rules, some_time
 from fairlap.api.capacity_spec import CapacityGoal
 from fairlap.api.load_spec import REQUESTS, RequestLoad
 from fairlap.api.names import MAX_REPETITIONS, MAX_VARIANTS
-from fairlap.api.quantity import DURATION, HEAP, QUANTITY, parse_quantity
+from fairlap.api.quantity import DURATION, HEAP, QUANTITY, parse_quantity, quantity_text
 from fairlap.api.sweep_spec import Sweep
 
 Quantity = Annotated[
     str,
-    BeforeValidator(str),
+    BeforeValidator(quantity_text),
     Field(pattern=QUANTITY, max_length=20),
     WithJsonSchema({"x-kubernetes-int-or-string": True, "pattern": QUANTITY, "maxLength": 20}),
 ]

@@ -9,6 +9,7 @@ from fairlap.api.capacity_status import CapacityResult
 from fairlap.api.figure import Figure
 from fairlap.api.machine_status import MachineEvidence, MachineUse, StorageEvidence
 from fairlap.api.noise_status import Noise
+from fairlap.api.steering import Steers
 from fairlap.api.sweep_status import SweepResult
 
 Phase = Literal[
@@ -24,12 +25,12 @@ MOST_STATUSES, MOST_HTTP_HOSTS = 50, 100
 class Condition(Answer):
     """One observation in the form all of Kubernetes uses."""
 
-    type: Annotated[str, Field(max_length=63)]
+    type: Annotated[str, Field(max_length=63), Steers()]
     """Accepted, ClusterReady, ClusterKept, TargetChecked, SettingsVerified, RacesValid, Complete, Failed, or a remark
     on the races."""
-    status: Literal["True", "False", "Unknown"]
+    status: Annotated[Literal["True", "False", "Unknown"], Steers()]
     """Whether the condition holds."""
-    reason: Annotated[str, Field(max_length=63)]
+    reason: Annotated[str, Field(max_length=63), Steers()]
     """Why, as one word from a closed list."""
     message: Text = ""
     """Why, as a sentence."""
@@ -49,17 +50,17 @@ Conditions = Annotated[
 class Step(Answer):
     """Where the Benchmark is: one of probe, check, smoke, race-1 … race-N, and how far in it."""
 
-    name: Annotated[str, Field(max_length=20)]
+    name: Annotated[str, Field(max_length=20), Steers()]
     """probe, check, smoke or race-K."""
-    stage: Stage
+    stage: Annotated[Stage, Steers()]
     """Provisioning (a cluster is built), Starting (the Job may be created), Running (its uid is known), Cleaning."""
-    since: Time
+    since: Annotated[Time, Steers()]
     """When the stage began; its deadlines count from here, but that of a race from jobStartedAt."""
     job_started: bool = False
     """The load generator's container has been seen running, or its progress."""
     job_started_at: Time | None = None
     """When that was first seen: timeouts.race counts from here, so that waiting for a machine is no part of it."""
-    job_uid: Annotated[str | None, Field(alias="jobUID", max_length=64)] = None
+    job_uid: Annotated[str | None, Field(alias="jobUID", max_length=64), Steers()] = None
     """The one Job that runs this step; if it vanishes the step has failed, it never runs twice."""
     meets_at: Annotated[str, Field(max_length=60)] = ""
     """Where the races of a block that are raced in turn meet: the address that the one which keeps the table has."""
@@ -67,9 +68,9 @@ class Step(Answer):
     """Its machines, said with the address: the others are bound to them."""
     load_generator_on: Text = ""
     """That of its load generator."""
-    gives_way: bool = False
+    gives_way: Annotated[bool, Steers()] = False
     """No machine had room for its pods while others waited: it is cleaned up, and the Benchmark lines up again."""
-    lacks_processors: Text = ""
+    lacks_processors: Annotated[Text, Steers()] = ""
     """Kubernetes' words for whole processors that no machine had: it gives way for this, and its nodes share then."""
 
 
@@ -126,7 +127,8 @@ class TaskResult(Answer):
     samples: int
     """Measured requests after warm-up, all races together."""
     throughput: Figure | None = None
-    """Rally's median throughput. It is a running average since the start of the task, warm-up included."""
+    """Rally's median throughput. It is a running average since the start of the task, warm-up included. Absent of a
+    race in turn (design.kind: Duet), whose rate is that of all races together, as is overallThroughput."""
     window_throughput: Figure | None = None
     """Median throughput of the one-second windows in which all clients measured, from the raw samples."""
     windows: int | None = None
@@ -139,8 +141,8 @@ class TaskResult(Answer):
     warmup_seconds: float | None = None
     """From its first request to the first that was measured, the race with the shortest; absent without a warm-up."""
     settled: bool | None = None
-    """Whether throughput and service time stayed the same while it was measured, in each race; absent where it cannot
-    be told."""
+    """Whether throughput, service time and, with a target throughput, latency stayed the same while it was measured, in
+    each race; in turn the service time alone. Absent where it cannot be told."""
     unsettled_seconds: float | None = None
     """From the first measured moment until nothing changed any more, the worst race; of a race that never settled, all
     of its measured time."""
@@ -155,7 +157,8 @@ class TaskResult(Answer):
     """Milliseconds from request to response, by percentile; a percentile is absent without enough samples, and stands
     on those in support."""
     latency_millis: Annotated[dict[str, Figure], AtMost(MOST_PERCENTILES)] = {}
-    """Milliseconds from the scheduled start to the response, by percentile."""
+    """Milliseconds from the scheduled start to the response, by percentile. None in turn (design.kind: Duet), where the
+    time of other races is in it."""
     error_rate: float
     """Failed requests over all requests, warm-up included, the worst race."""
     http: HttpTaskResult | None = None
@@ -248,9 +251,9 @@ class RemarkStatus(Answer):
 class RaceStatus(Answer):
     """One race (or the smoke test): when, whether it counts, and where its whole record is."""
 
-    name: Annotated[str, Field(max_length=20)]
+    name: Annotated[str, Field(max_length=20), Steers()]
     """smoke or race-K."""
-    id: Text
+    id: Annotated[Text, Steers()]
     """Rally's race id."""
     started_at: Time | None = None
     """When the runner started."""
@@ -260,7 +263,7 @@ class RaceStatus(Answer):
     """When Rally ended."""
     seconds: float | None = None
     """How long the runner took."""
-    valid: bool
+    valid: Annotated[bool, Steers()]
     """Whether every truth check passed."""
     reason: Annotated[str, Field(max_length=63)] = ""
     """Why it is not valid."""
@@ -389,11 +392,11 @@ class Environment(Answer):
 class NodeProcessors(Answer):
     """What each Elasticsearch node is given where the manifest names no CPU."""
 
-    cpu: Text = ""
+    cpu: Annotated[Text, Steers()] = ""
     """Processors that its pod requests."""
-    whole: bool = False
+    whole: Annotated[bool, Steers()] = False
     """Whether they are its limit, too, so that a kubelet with the static CPU manager policy gives it whole ones."""
-    refused: bool = False
+    refused: Annotated[bool, Steers()] = False
     """Whether whole ones had been asked for first, and no machine had them to spare."""
     message: Text = ""
     """Why so."""
@@ -410,31 +413,34 @@ class TargetStatus(Answer):
     """Build hash that it reported."""
     nodes: int = 0
     """Number of its nodes."""
-    rally: Annotated[str, Field(max_length=20)]
+    rally: Annotated[str, Field(max_length=20), Steers()]
     """Line of Rally that speaks to it, for example 2.13."""
 
 
 class BenchmarkStatus(Answer):
     """Progress, verdict, numbers and evidence."""
 
-    phase: Phase | None = None
+    phase: Annotated[Phase | None, Steers()] = None
     """Where the Benchmark is."""
     progress: Text = ""
     """How far it is, for people."""
-    reason: Annotated[str, Field(max_length=63)] = ""
+    reason: Annotated[str, Field(max_length=63), Steers()] = ""
     """Why it failed, from the closed list of reasons."""
-    message: Text = ""
+    message: Annotated[Text, Steers()] = ""
     """Why it failed, as a sentence with the words of the part that failed."""
+    field: Annotated[str, Field(max_length=63)] = ""
+    """What of its spec it failed for, where a track check or a race says so, for example requireTasks; the message
+    names it, too."""
     observed_generation: int | None = None
     """Generation of the spec that this status speaks of."""
-    start_time: Time | None = None
+    start_time: Annotated[Time | None, Steers()] = None
     """When the operator first saw it."""
-    admitted_time: Time | None = None
+    admitted_time: Annotated[Time | None, Steers()] = None
     """When it left the queue."""
-    queued_time: Time | None = None
+    queued_time: Annotated[Time | None, Steers()] = None
     """When it lined up again, behind those that waited then, since no machine had room for it; absent once it has a
     place again."""
-    gave_way: int = 0
+    gave_way: Annotated[int, Steers()] = 0
     """How often its current step has given its place up because no machine had room."""
     completion_time: Time | None = None
     """When it ended."""
@@ -442,9 +448,9 @@ class BenchmarkStatus(Answer):
     """Observations for kubectl wait and for gates."""
     step: Step | None = None
     """Where the operator is; absent once it ended."""
-    finished_step: Annotated[str | None, Field(max_length=20)] = None
+    finished_step: Annotated[str | None, Field(max_length=20), Steers()] = None
     """The last step that went well and was cleaned up."""
-    failing: bool = False
+    failing: Annotated[bool, Steers()] = False
     """A step has failed: the rest is cleaning up."""
     version: Text = ""
     """Version of Elasticsearch: the one that was asked for, or the target's own."""
@@ -452,7 +458,7 @@ class BenchmarkStatus(Answer):
     """The cluster that existed already, once it was looked at."""
     track: Text = ""
     """Name of the track, wherever it comes from."""
-    track_revision: Text = ""
+    track_revision: Annotated[Text, Steers()] = ""
     """Commit that the track's revision stood for when it was checked; every race runs this one."""
     challenge: Text = ""
     """Challenge that is raced."""
@@ -465,9 +471,9 @@ class BenchmarkStatus(Answer):
     lacking_memory: Text = ""
     """What asks for more memory than the machines had when its first cluster was to be built, and what to write: it
     waits for a machine then. Absent once that cluster was there."""
-    node_settings: Annotated[dict[str, Text], AtMost(MOST_SETTINGS)] = {}
+    node_settings: Annotated[dict[str, Text], AtMost(MOST_SETTINGS), Steers()] = {}
     """Index settings that the nodes are given in elasticsearch.yml, because the track offers no way to set them."""
-    track_services: Annotated[list[Text], AtMost(10)] = []
+    track_services: Annotated[list[Text], AtMost(10), Steers()] = []
     """Services of Elasticsearch that the track may use and that are left on therefore: geoip, ml, watcher."""
     races_done: Text = ""
     """Valid races of those asked for."""

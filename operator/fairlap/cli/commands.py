@@ -181,7 +181,7 @@ def run(ctx: click.Context, files: tuple[str, ...], wait: bool, timeout: float |
 def plan(ctx: click.Context, files: tuple[str, ...], server: bool, race_time: float | None, noise: float | None) -> int:
     """Say what the Comparisons in FILE would do: variants, races, their order, what decides. Changes nothing.
 
-    Needs no cluster without --server. Exit code 1 when something is wrong with one.
+    Needs no cluster without --server. Exit code 1 when something is wrong with one, or with a Benchmark in FILE.
     """
     from fairlap.cli import plan_command  # noqa: PLC0415
     from fairlap.cli.plan_text import Known  # noqa: PLC0415

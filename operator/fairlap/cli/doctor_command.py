@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -13,9 +13,11 @@ from fairlap.cli import benchmarks as bm
 from fairlap.cli import noise_facts as read
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import SUCCEEDED, CliError
+from fairlap.cli.neighbours import TargetHost, neighbours_of, target_hosts
 from fairlap.cli.noise_advice import Advice, advise
 from fairlap.cli.noise_facts import Facts, KubernetesNode, RaceSeen
 from fairlap.cli.printable import print_text
+from fairlap.results.disturbance import reading_tasks
 from fairlap.results.unread_tasks import unread_tasks
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RECORD, Record
@@ -43,7 +45,7 @@ def gather(connection: Connection) -> Facts:
     """Return what the API server tells with the user's own rights. Raises CliError when it does not answer."""
     unknown: list[str] = []
     benchmarks = _over(_ask(unknown, "races", "list benchmarks.fairlap.dev", connection.benchmarks) or [])
-    races = [_watched(connection, benchmark, race, unknown) for benchmark, race in _races(benchmarks)]
+    races = list(_watched(connection, _newest_first(benchmarks), unknown))
     if not races and not unknown:
         unknown.append("steal, canary, clocks and threads of the machines: races tell them, and none is over here")
     facts = Facts(
@@ -59,7 +61,8 @@ def gather(connection: Connection) -> Facts:
     chosen = {node.name for node in on[:MOST_NODES]}
     if len(on) > MOST_NODES:
         unknown.append(f"policies and pods of {len(on) - MOST_NODES} nodes: the first {MOST_NODES} by name are asked")
-    known = [_looked_at(connection, node, unknown) if node.name in chosen else node for node in nodes]
+    targets = target_hosts(benchmarks)
+    known = [_looked_at(connection, node, targets, unknown) if node.name in chosen else node for node in nodes]
     return replace(facts, nodes=tuple(known), unknown=tuple(dict.fromkeys(unknown)))
 
 
@@ -69,24 +72,38 @@ def _over(benchmarks: Sequence[Json]) -> list[Json]:
     return newest[:MOST_BENCHMARKS]
 
 
-def _races(benchmarks: Sequence[Json]) -> list[tuple[Json | None, RaceSeen]]:
-    """Return the races, the newest Benchmark's first, with the Benchmark of those whose records are read."""
-    found = [(benchmark, race) for benchmark in benchmarks for race in read.races_of(benchmark)]
-    return [(benchmark if number < MOST_RECORDS else None, race) for number, (benchmark, race) in enumerate(found)]
+def _newest_first(benchmarks: Sequence[Json]) -> list[RaceSeen]:
+    return [race for benchmark in benchmarks for race in reversed([*read.races_of(benchmark)])]
 
 
-def _watched(connection: Connection, benchmark: Json | None, race: RaceSeen, unknown: list[str]) -> RaceSeen:
-    races = bm.status(benchmark).get("races") or () if benchmark else ()
-    name = next((each.get("record") for each in races if each.get("name") == race.race), None)
-    if not name:
-        return race
-    record = _ask(unknown, "steal and canary of races", "get configmaps", lambda: connection.config_map(str(name)))
+def _watched(connection: Connection, races: Sequence[RaceSeen], unknown: list[str]) -> Iterator[RaceSeen]:
+    """Yield the races, the first ones with what their records tell; how many tell nothing is unknown."""
+    asked, silent = races[:MOST_RECORDS], 0
+    for race in asked:
+        record = _ask(unknown, "steal and canary of races", "get configmaps", partial(_record, connection, race))
+        seen = _with_record(race, record) if record is not None else race
+        silent += seen.tells_nothing and record is not None
+        yield seen
+    if silent:
+        words = "their records are gone or do not tell"
+        unknown.append(f"steal and canary of {silent} of {len(asked)} races: {words}")
+    yield from races[MOST_RECORDS:]
+
+
+def _record(connection: Connection, race: RaceSeen) -> Json:
+    """Return the ConfigMap of a race's record, an empty one where there is none; raises RefusedError."""
+    return (connection.config_map(race.record) if race.record else None) or {}
+
+
+def _with_record(race: RaceSeen, record: Json) -> RaceSeen:
     table, told = MachineTable.from_json(text_of(record, KEY_RESOURCES)), Record.from_json(text_of(record, KEY_RECORD))
-    watch = table.watch if table else None
-    return read.watched(race, watch, unread_tasks(told) if told else ())
+    tasks = (unread_tasks(told), reading_tasks(told)) if told else ((), ())
+    return read.watched(race, table.watch if table else None, *tasks)
 
 
-def _looked_at(connection: Connection, node: KubernetesNode, unknown: list[str]) -> KubernetesNode:
+def _looked_at(
+    connection: Connection, node: KubernetesNode, targets: Collection[TargetHost], unknown: list[str]
+) -> KubernetesNode:
     """Return the node with what its kubelet says and which pods of others are on it, each where it may be seen."""
     # The kubelet answers itself, through the API server: what is wrong with one says nothing of the others.
     of_node = f" of node {node.name}"
@@ -95,7 +112,7 @@ def _looked_at(connection: Connection, node: KubernetesNode, unknown: list[str])
     if answer is not None and not read.kubelet_of(answer).cpu_manager:
         unknown.append(f"{_POLICIES}{of_node}: its kubelet tells no configuration")
     pods = _ask(unknown, "pods beside races", "list pods in all namespaces", lambda: connection.pods_on(node.name))
-    beside = None if pods is None else read.neighbours_of(pods).get(node.name, ())
+    beside = None if pods is None else neighbours_of(pods, targets).get(node.name, ())
     return replace(node, kubelet=None if answer is None else read.kubelet_of(answer), neighbours=beside)
 
 

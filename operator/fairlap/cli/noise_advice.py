@@ -6,7 +6,6 @@ The weights are an order, not a measurement: what was seen in races comes before
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -22,17 +21,15 @@ from fairlap.cli.noise_facts import (
     RaceSeen,
     TaskSeen,
 )
-from fairlap.results.disturbance import SAME_WORK, STEAL_SHARE, STOLEN
+from fairlap.results.disturbance import STEAL_SHARE, DisturbanceKind
 from fairlap_race.contract.canary_margins import DISTURBED_WORDS
 from fairlap_race.contract.machine_settings import STEADY_GOVERNORS
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.some_of import some_of
+from fairlap_race.contract.some_of import some_clauses, some_of
 
 NEIGHBOURS_SHARE: Final = 0.05
 """Of a machine's processors: what pods of others may ask for without being told of."""
 _SHOWN = 3
-_MORE = re.compile(r"and \d+ more")
-"""How a remark ends that does not name all."""
 
 
 @dataclass(frozen=True)
@@ -142,12 +139,14 @@ def _disturbed(facts: Facts) -> Iterator[Advice]:
 
 
 def _otherwise_disturbed(race: RaceSeen) -> str:
-    """Return what a race's remark says of its machine beside steal and canary, which have advice of their own."""
-    told = race.remarks.get(Reason.MACHINE_DISTURBED, "")
-    parts = told.removeprefix(DISTURBED_WORDS).split("; ")
-    known = (*((SAME_WORK,) if race.canary else ()), *((STOLEN,) if (race.steal or 0.0) > STEAL_SHARE else ()))
-    left = [part for part in parts if not part.startswith(known) and not _MORE.fullmatch(part)] if known else parts
-    return f"{DISTURBED_WORDS}{'; '.join(left)}" if told and left else ""
+    """Return what disturbed a race's machine beside steal and canary, which have advice of their own; "" for nothing.
+
+    Where its record was not read, that is all that its remark says.
+    """
+    if race.disturbances is None:
+        return race.remarks.get(Reason.MACHINE_DISTURBED, "")
+    left = [it.sentence for it in race.disturbances if it.kind not in (DisturbanceKind.CANARY, DisturbanceKind.STEAL)]
+    return f"{DISTURBED_WORDS}{some_clauses(left, _SHOWN)}" if left else ""
 
 
 def _cpu_manager(facts: Facts) -> Iterator[Advice]:

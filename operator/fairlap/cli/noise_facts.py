@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fairlap.api.names import UID_LABEL, is_race
-from fairlap.api.quantity import parse_quantity
+from fairlap.api.names import is_race
 from fairlap.api.raw import as_list, as_mapping, is_over_http
 from fairlap.api.spec import Resources
-from fairlap.results.disturbance import canary_words, judged_spans
+from fairlap.cli.neighbours import cores_of
+from fairlap.results.disturbance import Disturbance, DisturbanceKind, disturbances, judged_spans
 from fairlap_race.contract.cpu_list import count_of
 from fairlap_race.contract.machine_watch import MachineWatch
 
@@ -78,6 +78,16 @@ class RaceSeen:
     """that share is the whole race's, of which no task is long enough to be judged"""
     canary: tuple[str, ...] | None = None
     """in what the fixed work after the race differed from that before it; None where unknown"""
+    load_generator_on: str = ""
+    record: str = ""
+    """name of the ConfigMap that tells more; "" where there is none"""
+    disturbances: tuple[Disturbance, ...] | None = None
+    """what disturbed the machine; None where nothing but the remark tells"""
+
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether neither steal nor canary is known."""
+        return self.steal is None and self.canary is None
 
 
 @dataclass(frozen=True)
@@ -144,7 +154,7 @@ def node_of(found: Body) -> KubernetesNode:
     taints = [as_mapping(each).get("effect") for each in as_list(spec.get("taints"))]
     ready = [each for each in map(as_mapping, as_list(status.get("conditions"))) if each.get("type") == "Ready"]
     closed = bool(spec.get("unschedulable")) or "NoSchedule" in taints or "NoExecute" in taints
-    cores = _cores(as_mapping(status.get("capacity")).get("cpu"))
+    cores = cores_of(as_mapping(status.get("capacity")).get("cpu"))
     return KubernetesNode(
         name=str(as_mapping(found.get("metadata")).get("name") or ""),
         cores=int(cores) if cores else None,
@@ -161,20 +171,6 @@ def kubelet_of(answer: Body) -> Kubelet:
     return Kubelet(*policies)
 
 
-def neighbours_of(pods: Sequence[Body]) -> dict[str, tuple[tuple[str, float], ...]]:
-    """Return for each node the pods that are no races' and how many processors each asks for, the largest first."""
-    found: dict[str, list[tuple[str, float]]] = {}
-    for pod in pods:
-        meta, spec = as_mapping(pod.get("metadata")), as_mapping(pod.get("spec"))
-        over = as_mapping(pod.get("status")).get("phase") in ("Succeeded", "Failed")
-        if over or UID_LABEL in as_mapping(meta.get("labels")) or not spec.get("nodeName"):
-            continue
-        asked = [as_mapping(as_mapping(each).get("resources")) for each in as_list(spec.get("containers"))]
-        cores = sum(_cores(as_mapping(each.get("requests")).get("cpu")) or 0.0 for each in asked)
-        found.setdefault(str(spec["nodeName"]), []).append((f"{meta.get('namespace')}/{meta.get('name')}", cores))
-    return {node: tuple(sorted(there, key=lambda pod: (-pod[1], pod[0]))) for node, there in found.items()}
-
-
 def races_of(benchmark: Body) -> Iterator[RaceSeen]:
     """Yield the races of a Benchmark, as its status tells of them."""
     for race in map(as_mapping, as_list(as_mapping(benchmark.get("status")).get("races"))):
@@ -183,21 +179,32 @@ def races_of(benchmark: Body) -> Iterator[RaceSeen]:
             for remark in map(as_mapping, as_list(race.get("remarks"))):
                 remarks.setdefault(str(remark.get("reason")), str(remark.get("message")))
             elasticsearch = frozenset(map(str, as_list(race.get("elasticsearchOn")))) - {""}
-            machines = elasticsearch | {str(race.get("loadGeneratorOn") or "")} - {""}
-            name = str(race["name"])
-            yield RaceSeen(_name(benchmark), name, machines, elasticsearch, _kind(benchmark), remarks)
+            load_generator = str(race.get("loadGeneratorOn") or "")
+            yield RaceSeen(
+                _name(benchmark), str(race["name"]), elasticsearch | {load_generator} - {""}, elasticsearch,
+                _kind(benchmark), remarks, load_generator_on=load_generator, record=str(race.get("record") or ""),
+            )  # fmt: skip
 
 
-def watched(race: RaceSeen, watch: MachineWatch | None, unread: Collection[str] = ()) -> RaceSeen:
+def watched(
+    race: RaceSeen, watch: MachineWatch | None, unread: Collection[str] = (), reading: Collection[str] = ()
+) -> RaceSeen:
     """Return the race with what its record says of the machine while it ran; as it is without.
 
-    `unread`: tasks whose numbers nobody reads.
+    `unread`: tasks whose numbers nobody reads; `reading`: those in which Elasticsearch only reads.
     """
     if watch is None:
         return race
     steal = {it.task: it.steal_share for it in judged_spans(watch, unread) if it.steal_share is not None}
-    canary = tuple(canary_words(watch)) if watch.before and watch.after else None
-    return replace(race, steal=max(steal.values(), default=None), steal_of_race="" in steal, canary=canary)
+    found = disturbances(
+        watch, race.elasticsearch_on, race.load_generator_on, reading, unread,
+        over_http=race.kind == OVER_HTTP, in_turn=race.kind == IN_TURN,
+    )  # fmt: skip
+    canary = tuple(it.sentence for it in found if it.kind is DisturbanceKind.CANARY)
+    return replace(
+        race, steal=max(steal.values(), default=None), steal_of_race="" in steal,
+        canary=canary if watch.before and watch.after else None, disturbances=tuple(found),
+    )  # fmt: skip
 
 
 def tasks_of(benchmark: Body) -> Iterator[TaskSeen]:
@@ -252,13 +259,6 @@ def _is_withheld(benchmark: Body) -> bool:
     """Return whether nodes whose manifest names no CPU share processors for want of room, not for their memory."""
     given = as_mapping(as_mapping(benchmark.get("status")).get("nodeProcessors"))
     return bool(given) and not given.get("whole") and _whole_cores(benchmark, "1") is not None
-
-
-def _cores(quantity: Any) -> float | None:
-    try:
-        return parse_quantity(str(quantity)) if quantity is not None else None
-    except ValueError:
-        return None
 
 
 def _kind(benchmark: Body) -> str:

@@ -1,24 +1,28 @@
-"""`fairlap plan`: what a Comparison would do, without a cluster; with one, what its API server says of each variant."""
+"""`fairlap plan`: what a Comparison would do, and what is wrong with it or a Benchmark, before anything is applied.
+
+Without a cluster; with one, what its API server says of them and of each variant, too.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from fairlap.api.base import Api
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.names import (
     API_VERSION,
-    COMPARISON_KIND,
     KIND,
     MAX_COMPARISON_NAME,
     NAME_OF_SERVICES,
     NOISE_CONFIG_MAP,
 )
+from fairlap.api.spec import BenchmarkSpec
 from fairlap.cli import manifest_files
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import FAILED, SUCCEEDED
@@ -28,36 +32,35 @@ from fairlap.comparison.expectation import expect
 from fairlap.comparison.fairness import diff
 from fairlap.comparison.noise_store import decode_noise, noise_key, priors_for, race_seconds_for
 from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
+from fairlap.plan.accept import objections_anywhere
 from fairlap.plan.comparison.children import dry_run
 from fairlap.plan.comparison.comparison_seen import ComparisonSubject
+from fairlap_race.contract.some_of import some_of
 
 Json = dict[str, Any]
+Spec = TypeVar("Spec", bound=Api)
+_SHOWN = 5
 _GENERATED = "xxxxx"
 """What stands for the end of a generated name, which has as many characters."""
 
 
 def plan(connect: Callable[[], Connection] | None, files: Sequence[str], known: Known) -> int:
-    """Print what each Comparison in `files` would do, or what is wrong with it; return the exit code.
+    """Print what each Comparison in `files` would do, and what is wrong with it or a Benchmark; return the exit code.
 
     `connect` (None: no cluster is asked) opens the cluster whose API server is asked, too. Raises CliError.
     """
-    found = [
-        each for each in manifest_files.load(files, COMPARISON_KIND) if manifest_files.is_ours(each, COMPARISON_KIND)
-    ]
     code = SUCCEEDED
-    for number, manifest in enumerate(found):
+    for number, manifest in enumerate(each for each in manifest_files.load(files) if manifest_files.is_ours(each)):
         meta = manifest["metadata"]
         name = str(meta.get("name") or f"{meta.get('generateName')}{_GENERATED}")
-        spec, variants, wrong = _understood(manifest, name)
-        if connect is not None and spec is not None:
-            connection = connect()
-            wrong = [*wrong, *_refusals(connection, manifest, name, spec, variants)]
-            if variants:
-                known = _known_there(connection, meta.get("namespace"), spec, variants, known)
+        is_benchmark = manifest["kind"] == KIND
+        text, wrong = (
+            _benchmark(connect, manifest, name) if is_benchmark else _comparison(connect, manifest, name, known)
+        )
         if number:
             print_text("")
-        if spec is not None and variants:
-            print_text("\n".join(map(printable, plan_text(name, spec, variants, known).splitlines())))
+        if text:
+            print_text("\n".join(map(printable, text.splitlines())))
         for sentence in wrong:
             print_text(one_line(f"{name}: {sentence}"), sys.stderr)
         if wrong:
@@ -68,6 +71,30 @@ def plan(connect: Callable[[], Connection] | None, files: Sequence[str], known: 
             + ("" if connect else " --server asks the API server, too, which knows more rules.")
         )
     return code
+
+
+def _comparison(
+    connect: Callable[[], Connection] | None, manifest: Json, name: str, known: Known
+) -> tuple[str, list[str]]:
+    """Return what a Comparison would do ("" where nobody can tell), and a sentence for each thing that is wrong."""
+    spec, variants, wrong = _understood(manifest, name)
+    if connect is not None and spec is not None:
+        connection = connect()
+        wrong = [*wrong, *_refusals(connection, _asked(connection, manifest, name, spec, variants))]
+        if variants:
+            known = _known_there(connection, manifest["metadata"].get("namespace"), spec, variants, known)
+    return plan_text(name, spec, variants, known) if spec is not None and variants else "", wrong
+
+
+def _benchmark(connect: Callable[[], Connection] | None, manifest: Json, name: str) -> tuple[str, list[str]]:
+    """Return what a Benchmark would do in a few words, and a sentence for each thing that is wrong."""
+    spec, wrong = _read(BenchmarkSpec, manifest)
+    if spec is None:
+        return "", wrong
+    wrong = [it.message for it in objections_anywhere(spec)]
+    if connect is not None:
+        wrong += _refusals(connect(), [("", manifest)])
+    return "" if wrong else f"{name}: a Benchmark of {spec.repetitions} race{'s' * (spec.repetitions != 1)}", wrong
 
 
 def _known_there(
@@ -90,17 +117,9 @@ def _understood(manifest: Json, name: str) -> tuple[ComparisonSpec | None, list[
     wrong = []
     if len(name) > MAX_COMPARISON_NAME:
         wrong.append(f"metadata.name is {len(name)} characters long: write at most {MAX_COMPARISON_NAME}")
-    try:
-        # By the names that the API server knows: it would drop any other.
-        spec = ComparisonSpec.model_validate(manifest.get("spec") or {}, by_alias=True, by_name=False)
-    except ValidationError as error:
-        for detail in error.errors(include_url=False):
-            path = ".".join(["spec", *map(str, detail["loc"])])
-            said = (
-                "is no field: mend its name, or leave it out" if detail["type"] == "extra_forbidden" else detail["msg"]
-            )
-            wrong.append(f"{path}: {said}")
-        return None, [], wrong
+    spec, unread = _read(ComparisonSpec, manifest)
+    if spec is None:
+        return None, [], [*wrong, *unread]
     if spec.template.elasticsearch and not re.fullmatch(NAME_OF_SERVICES, name):
         wrong.append(f"metadata.name is {name}: write one of a-z, 0-9 and - that begins with a letter, as es-9-0-0")
     if (spec.variants is None) == (spec.matrix is None):
@@ -110,16 +129,45 @@ def _understood(manifest: Json, name: str) -> tuple[ComparisonSpec | None, list[
         variants = expand(spec)
     except VariantsRefusedError as error:
         return spec, [], [*wrong, *error.objections]
+    wrong += _refused_by_all(variants)
     fairness = diff(spec, variants, ())
     if not fairness.fair:
         wrong.append(fairness.sentence)
     return spec, variants, wrong
 
 
-def _refusals(
+def _read(model: type[Spec], manifest: Json) -> tuple[Spec | None, list[str]]:
+    """Return a manifest's spec, None where it is none, and a sentence for each thing that is wrong then."""
+    try:
+        # By the names that the API server knows: it would drop any other.
+        return model.model_validate(manifest.get("spec") or {}, by_alias=True, by_name=False), []
+    except ValidationError as error:
+        wrong = []
+        for detail in error.errors(include_url=False):
+            path = ".".join(["spec", *map(str, detail["loc"])])
+            said = (
+                "is no field: mend its name, or leave it out" if detail["type"] == "extra_forbidden" else detail["msg"]
+            )
+            wrong.append(f"{path}: {said}")
+        return None, wrong
+
+
+def _refused_by_all(variants: Sequence[ResolvedVariant]) -> list[str]:
+    """Return what each installation refuses of the variants' Benchmarks, what they have in common once."""
+    whose: dict[str, list[str]] = {}
+    for variant in variants:
+        for objection in objections_anywhere(BenchmarkSpec.model_validate(variant.spec)):
+            whose.setdefault(objection.message, []).append(variant.name)
+    return [
+        f"{'every variant' if len(names) == len(variants) else f'variant {some_of(names, _SHOWN)}'}: {message}"
+        for message, names in whose.items()
+    ]
+
+
+def _asked(
     connection: Connection, manifest: Json, name: str, spec: ComparisonSpec, variants: Sequence[ResolvedVariant]
-) -> list[str]:
-    """Return what the API server says of the Comparison and of each variant's Benchmark that it would not take."""
+) -> list[tuple[str, Json]]:
+    """Return the Comparison and each variant's Benchmark, with the words that say which it is."""
     space = str(manifest["metadata"].get("namespace") or connection.namespace)
     subject = ComparisonSubject(name, space, uid="", generation=1, spec=spec)
     asked: list[tuple[str, Json]] = [("", manifest)]
@@ -135,6 +183,11 @@ def _refusals(
         )
         for race in (dry_run(subject, variants) if variants else ())
     ]
+    return asked
+
+
+def _refusals(connection: Connection, asked: Iterable[tuple[str, Json]]) -> list[str]:
+    """Return what the API server says of the objects that it would not take."""
     found = []
     for of, each in asked:
         try:

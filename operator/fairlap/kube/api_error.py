@@ -1,11 +1,31 @@
 """What goes wrong between the operator and the API server."""
 
 import re
+from enum import StrEnum
 from typing import Final
 
-_OF_A_QUOTA: Final = re.compile(r"\b(exceeded|failed|insufficient|unknown for) quota\b", re.IGNORECASE)
-"""what the API server's own admission says of one that is full, asks for more, or was not counted yet; no name has a
-blank in it"""
+_OF_A_QUOTA: Final = re.compile(
+    r"\b(exceeded|failed|insufficient|unknown for) quota\b(?: to consume)?:? *", re.IGNORECASE
+)
+"""no name has a blank in it"""
+
+
+class QuotaRefusal(StrEnum):
+    """Why a ResourceQuota refuses an object, by the words of the API server's own admission."""
+
+    EXCEEDED = "exceeded"
+    UNSPECIFIED = "failed"
+    UNCOVERED = "insufficient"
+    UNCOUNTED = "unknown for"
+
+
+_TOLD: Final = {
+    QuotaRefusal.EXCEEDED: "quota exceeded (raise it, or delete what is over)",
+    QuotaRefusal.UNSPECIFIED: "a quota asks for what is not set (set it, or change the quota)",
+    QuotaRefusal.UNCOVERED: "no quota covers it (create one in the namespace that does)",
+    QuotaRefusal.UNCOUNTED: "a quota is not counted yet (wait; if that stays, look at kube-controller-manager)",
+}
+"""the cure stands first, before what is cut"""
 
 
 class ApiError(Exception):
@@ -22,9 +42,21 @@ class ApiError(Exception):
         return self.unfit or (self.status == 403 and not self.over_quota and not self.forbidden)
 
     @property
+    def quota(self) -> QuotaRefusal | None:
+        """Why a quota refused it, which may have room later; None where none did."""
+        found = self._of_a_quota
+        return QuotaRefusal(found[1].lower()) if found else None
+
+    @property
     def over_quota(self) -> bool:
-        """Whether a quota is full, which may have room later."""
-        return self.status == 403 and bool(_OF_A_QUOTA.search(self.message)) and not self.forbidden
+        """Whether a quota refused it."""
+        return self.quota is not None
+
+    @property
+    def quota_words(self) -> str:
+        """The sentence about a quota that refused it: what to do, and its name in the API server's words; else ""."""
+        found, refusal = self._of_a_quota, self.quota
+        return f"{_TOLD[refusal]}: {self.message[found.end() :]}" if found and refusal else ""
 
     @property
     def unfit(self) -> bool:
@@ -47,6 +79,10 @@ class ApiError(Exception):
     def refused(self) -> bool:
         """Whether this was forbidden or a webhook stood in its way, while other requests may be carried out."""
         return self.status == 403 or self._by_webhook
+
+    @property
+    def _of_a_quota(self) -> re.Match[str] | None:
+        return _OF_A_QUOTA.search(self.message) if self.status == 403 and not self.forbidden else None
 
     @property
     def _by_webhook(self) -> bool:

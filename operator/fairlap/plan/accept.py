@@ -22,7 +22,7 @@ class Objection(NamedTuple):
     message: str
 
 
-SpecCheck = Callable[[BenchmarkSpec, Settings], Iterator[Objection]]
+SpecCheck = Callable[[BenchmarkSpec], Iterator[Objection]]
 
 # ECK keeps these for itself (its documentation: "Settings managed by ECK") and would ignore or refuse them.
 _ECK_SETTINGS = (
@@ -47,8 +47,24 @@ def objections(spec: BenchmarkSpec, settings: Settings) -> list[Objection]:
 
     What is out of its bounds comes alone: the other checks walk through it.
     """
-    unbounded = [Objection(Reason.INVALID_SPEC, text) for text in bounds.objections(spec)]
-    return unbounded or [objection for check in CHECKS for objection in check(spec, settings)]
+    return _out_of_bounds(spec) or [
+        *_java_is_configured(spec, settings),
+        *_anywhere(spec),
+        *_track_exists(spec, settings),
+    ]
+
+
+def objections_anywhere(spec: BenchmarkSpec) -> list[Objection]:
+    """Return the reasons among these that hold in every installation, whatever its settings."""
+    return _out_of_bounds(spec) or _anywhere(spec)
+
+
+def _out_of_bounds(spec: BenchmarkSpec) -> list[Objection]:
+    return [Objection(Reason.INVALID_SPEC, text) for text in bounds.objections(spec)]
+
+
+def _anywhere(spec: BenchmarkSpec) -> list[Objection]:
+    return [objection for check in CHECKS for objection in check(spec)]
 
 
 def _java_is_configured(spec: BenchmarkSpec, settings: Settings) -> Iterator[Objection]:
@@ -62,7 +78,7 @@ def _java_is_configured(spec: BenchmarkSpec, settings: Settings) -> Iterator[Obj
         )
 
 
-def _heap_fits_memory(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+def _heap_fits_memory(spec: BenchmarkSpec) -> Iterator[Objection]:
     if spec.elasticsearch is None:
         return
     heap, limit = spec.elasticsearch.heap, spec.elasticsearch.resources.limits.memory
@@ -80,7 +96,7 @@ def _heap_fits_memory(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
         )
 
 
-def _requests_within_limits(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+def _requests_within_limits(spec: BenchmarkSpec) -> Iterator[Objection]:
     asked = {"elasticsearch": spec.elasticsearch.resources} if spec.elasticsearch else {}
     for field, resources in {**asked, "race": spec.race.resources}.items():
         for name in ("cpu", "memory"):
@@ -93,7 +109,7 @@ def _requests_within_limits(spec: BenchmarkSpec, _: Settings) -> Iterator[Object
                 )
 
 
-def _scheduling_is_kubernetes(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+def _scheduling_is_kubernetes(spec: BenchmarkSpec) -> Iterator[Objection]:
     """Yield what no pod may have: the API server takes it in what is handed to ECK, which can never build that."""
     built = {"elasticsearch.scheduling": spec.elasticsearch.scheduling} if spec.elasticsearch else {}
     for field, scheduling in {**built, "race.scheduling": spec.race.scheduling}.items():
@@ -134,7 +150,7 @@ def _is_label_value(value: str) -> bool:
     return value == "" or _LABEL.fullmatch(value) is not None
 
 
-def _config_leaves_eck_alone(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+def _config_leaves_eck_alone(spec: BenchmarkSpec) -> Iterator[Objection]:
     for key in sorted(flatten(spec.elasticsearch.config)) if spec.elasticsearch else ():
         if key in _ECK_SETTINGS or key.startswith(("xpack.security.http.ssl.", "xpack.security.transport.ssl.")):
             yield Objection(
@@ -142,12 +158,12 @@ def _config_leaves_eck_alone(spec: BenchmarkSpec, _: Settings) -> Iterator[Objec
             )
 
 
-def _index_settings_make_sense(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+def _index_settings_make_sense(spec: BenchmarkSpec) -> Iterator[Objection]:
     for message in applied_settings.objections(spec):
         yield Objection(Reason.INVALID_SPEC, message)
 
 
-def _client_options_hold_no_credentials(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+def _client_options_hold_no_credentials(spec: BenchmarkSpec) -> Iterator[Objection]:
     for key in sorted(set(spec.race.client_options) & set(_CREDENTIALS)):
         yield Objection(
             Reason.INVALID_SPEC,
@@ -156,7 +172,7 @@ def _client_options_hold_no_credentials(spec: BenchmarkSpec, _: Settings) -> Ite
         )
 
 
-def _key_per_client_has_a_password(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+def _key_per_client_has_a_password(spec: BenchmarkSpec) -> Iterator[Objection]:
     wanted = spec.race.client_options.get(KEY_PER_CLIENT, False)
     if not isinstance(wanted, bool):
         words = f"race.clientOptions.{KEY_PER_CLIENT} is {str(wanted)[:40]!r}: write true, or leave it out"
@@ -169,7 +185,7 @@ def _key_per_client_has_a_password(spec: BenchmarkSpec, _: Settings) -> Iterator
         )
 
 
-def _telemetry_params_are_of_a_device(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+def _telemetry_params_are_of_a_device(spec: BenchmarkSpec) -> Iterator[Objection]:
     for key in sorted(spec.race.telemetry_params):
         if not key.startswith(tuple(f"{device}-" for device in spec.race.telemetry)):
             known = ", ".join(spec.race.telemetry) or "none"
@@ -180,7 +196,7 @@ def _telemetry_params_are_of_a_device(spec: BenchmarkSpec, _: Settings) -> Itera
             )
 
 
-def _nothing_of_rally_over_http(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+def _nothing_of_rally_over_http(spec: BenchmarkSpec) -> Iterator[Objection]:
     race = spec.race
     free = {
         "race.params": race.params, "race.clientOptions": race.client_options,
@@ -191,7 +207,7 @@ def _nothing_of_rally_over_http(spec: BenchmarkSpec, _: Settings) -> Iterator[Ob
         yield Objection(Reason.INVALID_SPEC, words)
 
 
-def _rates_are_those_of_the_steps(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+def _rates_are_those_of_the_steps(spec: BenchmarkSpec) -> Iterator[Objection]:
     race = spec.race
     field = "race.sweep" if race.sweep else "race.capacity" if race.capacity else ""
     if field and race.load and race.load.target_throughput is not None:
@@ -201,7 +217,7 @@ def _rates_are_those_of_the_steps(spec: BenchmarkSpec, _: Settings) -> Iterator[
         yield Objection(Reason.INVALID_SPEC, words)
 
 
-def _hosts_are_addresses(spec: BenchmarkSpec, _: Settings) -> Iterator[Objection]:
+def _hosts_are_addresses(spec: BenchmarkSpec) -> Iterator[Objection]:
     target, store = spec.target, spec.race.metrics_store
     written = {"target": target.hosts if target else [], "race.metricsStore": store.hosts if store else []}
     for field, hosts in written.items():
@@ -240,7 +256,6 @@ def _track_exists(spec: BenchmarkSpec, settings: Settings) -> Iterator[Objection
 
 
 CHECKS: tuple[SpecCheck, ...] = (
-    _java_is_configured,
     _heap_fits_memory,
     _requests_within_limits,
     _scheduling_is_kubernetes,
@@ -252,5 +267,5 @@ CHECKS: tuple[SpecCheck, ...] = (
     _nothing_of_rally_over_http,
     _rates_are_those_of_the_steps,
     _hosts_are_addresses,
-    _track_exists,
 )
+"""All but those that ask what an installation has."""

@@ -11,12 +11,12 @@ from datetime import timedelta
 
 from fairlap.api.base import Json
 from fairlap.api.condition_types import ConditionReason, ConditionType
+from fairlap.api.names import KIND
 from fairlap.api.phases import OVER
 from fairlap.api.quantity import parse_duration
 from fairlap.api.status import BenchmarkStatus, Phase, Step
-from fairlap.plan import outdated_crd
 from fairlap.plan.accept import objections
-from fairlap.plan.conditions import Observation, conditions, moment, stamp
+from fairlap.plan.conditions import Observation, moment, stamp
 from fairlap.plan.deadline import Deadline, wake_in
 from fairlap.plan.explain.leftover import describe_leftovers, report_leftovers
 from fairlap.plan.explain.readiness import describe_missing, explain_overdue, explain_overdue_run
@@ -35,6 +35,7 @@ from fairlap.plan.explain.trouble import (
 )
 from fairlap.plan.explain.warned import find_refusal
 from fairlap.plan.failure import fail, fail_if_refused, fail_unready, fail_with_log
+from fairlap.plan.finish import failed_observations, finish
 from fairlap.plan.keep import KEPT
 from fairlap.plan.node_memory import lacking_memory
 from fairlap.plan.node_processors import decide
@@ -88,11 +89,8 @@ def plan(seen: Seen) -> Plan:
     if decided.status.failing and not seen.status.failing and not seen.confirmed and seen.status.step:
         # What an index lacks may be there, and what it shows may be old: the objects themselves are asked first.
         return Plan(seen.status, look=("children",))
-    observed = (*decided.observed, *outdated_crd.observe(seen.pruned, seen.status))
-    # Of a spec nothing but suspend changes, so that all that was said of an older generation holds.
-    status = update(decided.status, observed_generation=seen.subject.generation)
-    found = conditions(status, observed, seen.now)
-    return replace(decided, status=update(status, conditions=found), observed=())
+    status = finish(decided.status, decided.observed, seen.subject.generation, seen.pruned, seen.now)
+    return replace(decided, status=status, observed=())
 
 
 def _decide(seen: Seen) -> Plan:
@@ -129,13 +127,13 @@ def _begin(seen: Seen) -> Plan:
         return Plan(status, observed=() if needs_check(spec) else (builtin,))
     message = ". ".join(objection.message for objection in found)
     refused = Observation(ACCEPTED, False, found[0].reason, message)
-    return _end(replace(seen, status=status), "Failed", found[0].reason, message, refused)
+    return _fail(replace(seen, status=status), found[0].reason, message, refused, told=found[0].message)
 
 
 def _between_steps(seen: Seen) -> Plan:
     status, spec = seen.status, seen.subject.spec
     if status.failing:
-        return _end(seen, "Failed", status.reason, status.message)
+        return _fail(seen, status.reason, status.message)
     upcoming = step_after(spec, status.finished_step)
     if upcoming is None:
         return _after_all_steps(seen)
@@ -166,8 +164,8 @@ def _between_steps(seen: Seen) -> Plan:
 def _after_all_steps(seen: Seen) -> Plan:
     status, spec = seen.status, seen.subject.spec
     if lacking := describe_lacking(spec, status):  # whatever led to it: no success without its races
-        return _end(seen, "Failed", Reason.INTERNAL_ERROR, lacking)
-    return _end(seen, "Succeeded", *describe_success(spec, status))
+        return _fail(seen, Reason.INTERNAL_ERROR, lacking)
+    return _succeed(seen)
 
 
 def _provision(seen: Seen, upcoming: str) -> Plan:
@@ -213,7 +211,7 @@ def _check_track(seen: Seen) -> Plan:
             )
             own = seen.subject.spec.race.requests is None
             reason = Reason.TRACK_NOT_FOUND if own else Reason.REQUESTS_INVALID
-            return _end(seen, "Failed", reason, message, Observation(ACCEPTED, False, reason, message))
+            return _fail(seen, reason, message, Observation(ACCEPTED, False, reason, message))
     return Plan(enter(seen.status, CHECK, "Starting", seen))
 
 
@@ -460,25 +458,25 @@ def _cluster_after(seen: Seen, step: Step, keep: bool, left: str) -> tuple[Obser
     return (Observation(CLUSTER_READY, False, ConditionReason.CLUSTER_REMOVED, removed),)
 
 
-def _end(seen: Seen, phase: Phase, reason: str, message: str, *observed: Observation) -> Plan:
-    good = phase == "Succeeded"
-    raced = good and seen.subject.spec.repetitions > 0
-    # A status that an older operator wrote may have a reason that this one does not know.
-    cure = next((f". What to do: {known.cure}" for known in Reason if known == reason), "")
-    sentence = message if good else f"{message[:3500].rstrip('. ')}{cure}"
-    complete = Observation(ConditionType.COMPLETE, good, reason, message)
-    failed = Observation(ConditionType.FAILED, not good, reason, sentence)
-    status = update(
-        seen.status,
-        phase=phase,
-        progress=one_line(f"{seen.status.races_done} races valid" if raced else message.split(". ", maxsplit=1)[0]),
-        reason="" if good else str(reason),
-        message="" if good else message[:4096],
-        completion_time=stamp(seen.now),
-        step=None,
-        failing=False,
+def _succeed(seen: Seen) -> Plan:
+    reason, message = describe_success(seen.subject.spec, seen.status)
+    told = f"{seen.status.races_done} races valid" if seen.subject.spec.repetitions > 0 else message
+    observed = (
+        Observation(ConditionType.COMPLETE, True, reason, message),
+        Observation(ConditionType.FAILED, False, reason, message),
     )
-    return Plan(status, observed=(*observed, complete, failed))
+    return Plan(_ended(seen, phase="Succeeded", progress=one_line(told), reason="", message=""), observed=observed)
+
+
+def _fail(seen: Seen, reason: str, message: str, *observed: Observation, told: str = "") -> Plan:
+    """Return the plan that ends a Benchmark; `told`: the first of several sentences, where `message` has more."""
+    progress, kept = one_line(told or message), message[:4096]
+    status = _ended(seen, phase="Failed", progress=progress, reason=str(reason), message=kept)
+    return Plan(status, observed=(*observed, *failed_observations(KIND, reason, message)))
+
+
+def _ended(seen: Seen, **changes: object) -> BenchmarkStatus:
+    return update(seen.status, completion_time=stamp(seen.now), step=None, failing=False, **changes)
 
 
 def _deadline(seen: Seen, step: Step, allowed: timedelta, *, begun: bool = True) -> Deadline:

@@ -70,12 +70,33 @@ def decide(spec: BenchmarkSpec, machines: Sequence[MachineCapacity] | None) -> N
     cpu = _largest(spec, machines, _SHARES)
     if cpu == _SHARES[0]:
         return NodeProcessors(cpu=cpu, whole=True, message="one whole processor a node: no CPU was named")
-    why = (
-        f"elasticsearch.resources names no CPU, and {_count(len(machines), 'machine')} of "
-        f"{_cores(sum(it.millicores for it in machines))} processors for pods altogether cannot give a whole one to "
-        f"each of {_count(built.nodes, 'node')} beside the load generator's {_cores(_asked(spec))}: nodes share them"
-    )
+    why = f"elasticsearch.resources names no CPU, and {_lack(spec, machines)}: nodes share them"
     return NodeProcessors(cpu=cpu, whole=False, message=why)
+
+
+def _lack(spec: BenchmarkSpec, machines: Sequence[MachineCapacity]) -> str:
+    """Return why machines cannot give whole processors; what those have that Elasticsearch may not use is left out."""
+    built, asked = spec.elasticsearch, _asked(spec)
+    assert built is not None  # noqa: S101 - asked for clusters of ours alone
+    mine = [it for it in machines if may_use(it, built.scheduling)]
+    its = [it for it in machines if may_use(it, spec.race.scheduling)]
+    for field, usable in (("elasticsearch.scheduling", mine), ("race.scheduling", its)):
+        if not usable:
+            return f"no machine matches {field} (machines, nodeSelector and tolerations)"
+    if max(it.millicores for it in its) < asked:
+        return (
+            f"no machine that race.scheduling allows has {_cores(asked)} processors for pods, which the load generator "
+            "asks for (race.resources)"
+        )
+    names = {it.name for it in mine}
+    elsewhere = any(it.millicores >= asked for it in its if it.name not in names)
+    only = " (elasticsearch.scheduling allows no other)" if len(mine) < len(machines) else ""
+    apart = " (exclusiveNodes: each alone on a machine)" if _is_exclusive(spec) else ""
+    beside = "" if elsewhere else f" beside the load generator's {_cores(asked)}"
+    return (
+        f"{_count(len(mine), 'machine')} of {_cores(sum(it.millicores for it in mine))} processors for pods "
+        f"altogether{only} cannot give a whole one to each of {_count(built.nodes, 'node')}{apart}{beside}"
+    )
 
 
 def share_instead(words: str) -> NodeProcessors:
@@ -102,13 +123,22 @@ def _fits(spec: BenchmarkSpec, machines: Sequence[MachineCapacity], share: int) 
     assert built is not None  # noqa: S101 - asked for clusters of ours alone
     left = {it.name: it.millicores for it in machines}
     mine = [it.name for it in machines if may_use(it, built.scheduling)]
+    its = [it.name for it in machines if may_use(it, spec.race.scheduling)]
+    if _is_exclusive(spec):
+        enough = {name for name in mine if left[name] >= share}
+        return any(len(enough - {name}) >= built.nodes for name in its if left[name] >= _asked(spec))
     for _ in range(built.nodes):
         best = max(mine, key=lambda name: left[name], default=None)
         if best is None or left[best] < share:
             return False
         left[best] -= share
-    its = [left[it.name] for it in machines if may_use(it, spec.race.scheduling)]
-    return max(its, default=0) >= _asked(spec)
+    return max((left[name] for name in its), default=0) >= _asked(spec)
+
+
+def _is_exclusive(spec: BenchmarkSpec) -> bool:
+    """Return whether each node has a machine without any other pod of a Benchmark, the load generator included."""
+    scheduling = spec.elasticsearch.scheduling if spec.elasticsearch else None
+    return scheduling is not None and scheduling.exclusive_nodes
 
 
 def may_use(machine: MachineCapacity, wanted: Scheduling | None) -> bool:

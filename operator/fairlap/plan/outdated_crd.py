@@ -13,27 +13,15 @@ from fairlap.api.base import Json
 from fairlap.api.comparison_status import ComparisonStatus
 from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.status import BenchmarkStatus
+from fairlap.api.steering import Steering, steering
 from fairlap.plan.conditions import HasConditions, Observation, condition, conditions
 from fairlap.plan.transition import one_line
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.some_of import some_of
 
-STEERING: Final = (
-    "phase", "startTime", "step.name", "step.stage", "step.since", "step.jobUID", "step.givesWay", "finishedStep",
-    "failing", "admittedTime", "queuedTime", "gaveWay", "nodeSettings", "nodeProcessors.cpu", "nodeProcessors.whole",
-    "nodeProcessors.refused", "step.lacksProcessors", "trackServices", "trackRevision", "target.rally",
-    "races.name", "races.id", "races.valid", "reason", "message",
-    "conditions.type", "conditions.status", "conditions.reason", "conditions.lastTransitionTime",
-)  # fmt: skip
+STEERING: Final = steering(BenchmarkStatus)
 """what decisions stand on, and what a status cannot be read without: going on without one of these would be wrong"""
-COMPARISON_STEERING: Final = (
-    "phase", "startTime", "admittedTime", "queuedTime", "seed", "variants.name", "variants.letter", "calibrateEvery",
-    "block.number", "block.attempt", "block.order", "block.stage", "block.since", "block.valid", "block.reason",
-    "block.races.variant", "block.races.benchmark", "block.races.uid", "block.races.valid", "block.elasticsearchOn",
-    "block.loadGeneratorOn", "blocks.number", "blocks.attempt", "blocks.valid", "blocks.record",
-    "blocks.races.variant", "blocks.races.benchmark", "blocks.races.valid", "blocks.races.reason",
-    "block.races.processorsRefused", "blocks.races.processorsRefused",
-)  # fmt: skip
+COMPARISON_STEERING: Final = steering(ComparisonStatus)
 """the same for a Comparison"""
 MOST_FIELDS: Final = 10
 """that a sentence names"""
@@ -45,10 +33,9 @@ def lost_fields(sent: Mapping[str, Any], stored: Mapping[str, Any]) -> frozenset
     return frozenset(_lost(sent, stored, ""))
 
 
-def steers(fields: Iterable[str], steering: Iterable[str] = STEERING) -> bool:
-    """Return whether decisions stand on one of these fields; `steering`: those that they do stand on."""
-    known = tuple(steering)
-    return any(f"{one}.".startswith(f"{field}.") or field.startswith(f"{one}.") for field in fields for one in known)
+def steers(fields: Iterable[str], steering: Steering = STEERING) -> bool:
+    """Return whether decisions stand on one of these fields, or a status cannot be read without it."""
+    return any(field in steering.read_by or _is_in_one_of(steering.decided_by, field) for field in fields)
 
 
 def field_paths(sent: Any, path: str = "") -> frozenset[str]:
@@ -89,6 +76,11 @@ def say_outdated(status: Status, fields: frozenset[str] | None, now: datetime) -
 def missing_fields(ours: Json, published: Json) -> frozenset[str]:
     """Return the fields of our schema that the published one does not have."""
     return frozenset(_missing(ours, published, ""))
+
+
+def _is_in_one_of(marked: Iterable[str], field: str) -> bool:
+    """Return whether a field is one that is marked, or has one in it, or is in one."""
+    return any(f"{one}.".startswith(f"{field}.") or field.startswith(f"{one}.") for one in marked)
 
 
 def _lost(sent: Any, stored: Any, path: str) -> Iterator[str]:

@@ -25,13 +25,14 @@ MOST_BYTES = MOST_SPEC_BYTES - (16 << 10)
 """of what a user writes of all that the race's pod is told in one variable; the rest is names, paths and numbers"""
 _LARGEST = {"cpu": "1000", "memory": "64Ti"}
 _LARGEST_VOLUME = "1Pi"
+_LEAST_BYTES = 1 << 20
 
 
 def objections(spec: BenchmarkSpec) -> Iterator[str]:
     """Yield a sentence for each value that is out of its bounds."""
     yield from _durations(spec)
     yield from _quantities(spec)
-    yield from _empty(spec)
+    yield from _too_small(spec)
     yield from _too_long_a_sweep(spec)
     yield from _impossible_search(spec)
     yield from _beyond_k6(spec)
@@ -73,19 +74,27 @@ def _quantities(spec: BenchmarkSpec) -> Iterator[str]:
     yield from _larger("race.corpora.maxSize", corpora.max_size if corpora else None, _LARGEST_VOLUME)
 
 
-def _empty(spec: BenchmarkSpec) -> Iterator[str]:
-    """Yield a sentence for each size of nothing: the API server takes it, and Kubernetes or Elasticsearch do not."""
-    sizes = {"race.resources.limits.memory": (spec.race.resources.limits.memory, "2Gi")}
+def _too_small(spec: BenchmarkSpec) -> Iterator[str]:
+    """Yield a sentence for each size that nobody means: the API server takes it, 2000m of memory as two bytes, too.
+
+    A request of nothing is one: it leaves the scheduler free.
+    """
+    needed = {"race.resources.limits.memory": (spec.race.resources.limits.memory, "2Gi")}
+    asked = {"race.resources.requests.memory": (spec.race.resources.requests.memory, "2Gi")}
     if built := spec.elasticsearch:
         ephemeral = built.storage.ephemeral
-        sizes |= {
+        needed |= {
             "elasticsearch.storage.size": (built.storage.size, "20Gi"),
             "elasticsearch.storage.ephemeral.sizeLimit": (ephemeral.size_limit if ephemeral else None, "20Gi"),
             "elasticsearch.resources.limits.memory": (built.resources.limits.memory, "2Gi"),
         }
-    for field, (text, instead) in sizes.items():
-        if text is not None and parse_quantity(text) == 0:
+        asked["elasticsearch.resources.requests.memory"] = (built.resources.requests.memory, "2Gi")
+    for field, (text, instead) in {**needed, **asked}.items():
+        size = parse_quantity(text) if text is not None else _LEAST_BYTES
+        if size == 0 and field in needed:
             yield f"{field} {text} is nothing: write for example {instead}"
+        elif 0 < size < _LEAST_BYTES:
+            yield f"{field} {text} is {size:.6g} bytes, less than 1Mi: write for example {instead}"
 
 
 def _too_long_a_sweep(spec: BenchmarkSpec) -> Iterator[str]:

@@ -12,15 +12,21 @@ from pydantic import ValidationError
 
 from fairlap.api.base import Json
 from fairlap.api.condition_types import ConditionReason, ConditionType
-from fairlap.api.names import KIND
+from fairlap.api.names import COMPARISON_KIND, KIND
 from fairlap.api.status import BenchmarkStatus
 from fairlap.plan.conditions import LONGEST_MESSAGE, Observation, condition, conditions, stamp
+from fairlap.plan.finish import failed_observations
 from fairlap.plan.newer_crd import unknown_fields
 from fairlap.plan.transition import one_line
 from fairlap_race.contract.reasons import Reason
 
 PAUSES: Final = (5.0, 20.0)
 """seconds between the attempts: what passes by itself, as an object half written, has passed after the third"""
+_UNTRUE_AT_THE_END: Final = {
+    KIND: ("step", "failing", "field"),
+    COMPARISON_KIND: ("block", "admittedTime", "queuedTime"),
+}
+"""fields of a stored status that are no longer so once it is over, by kind"""
 _LONGEST: Final = 300
 _CREDENTIALS = re.compile(r"//[^/@\s]*@")
 
@@ -62,14 +68,14 @@ def left_behind(ending: Ending, left: Iterable[str], error: Exception | None) ->
     return ending._replace(message=f"{ending.message}; still there: {names[:_LONGEST]}") if names else ending
 
 
-def last_word(stored: Mapping[str, Any], ending: Ending, now: datetime) -> Json:
-    """Return the status of a Benchmark or a Comparison that ends at once: what is stored, and that it has failed.
+def last_word(stored: Mapping[str, Any], ending: Ending, now: datetime, kind: str = KIND) -> Json:
+    """Return the status of a Benchmark, or an object of another `kind`, that ends at once: what is stored, and why.
 
     An empty `stored` gives the smallest status that says so.
     """
     earlier = f"; before that {stored.get('reason')}: {stored.get('message')}" if stored.get("failing") else ""
     message = f"{ending.message}{earlier}"[:LONGEST_MESSAGE]
-    kept = {key: value for key, value in stored.items() if key not in ("step", "failing", "block")}
+    kept = {key: value for key, value in stored.items() if key not in _UNTRUE_AT_THE_END[kind]}
     return {
         **kept,
         "phase": "Failed",
@@ -77,21 +83,17 @@ def last_word(stored: Mapping[str, Any], ending: Ending, now: datetime) -> Json:
         "message": message,
         "progress": one_line(ending.message),
         "completionTime": stamp(now),
-        "conditions": _conditions(stored, ending.reason, message, now),
+        "conditions": _conditions(stored, kind, ending.reason, message, now),
     }
 
 
-def _conditions(stored: Mapping[str, Any], reason: Reason, message: str, now: datetime) -> list[Json]:
+def _conditions(stored: Mapping[str, Any], kind: str, reason: Reason, message: str, now: datetime) -> list[Json]:
     known = ("conditions", "observedGeneration")
     try:
         status = BenchmarkStatus.model_validate({key: stored[key] for key in known if key in stored})
     except ValidationError:
         status = BenchmarkStatus()
-    told = f"{message[:3500].rstrip('. ')}. What to do: {reason.cure}"
-    observed = [
-        Observation(ConditionType.COMPLETE, False, reason, message),
-        Observation(ConditionType.FAILED, True, reason, told),
-    ]
+    observed = [*failed_observations(kind, reason, message)]
     if reason == Reason.INVALID_SPEC:
         observed.insert(0, Observation(ConditionType.ACCEPTED, False, reason, message))
     if condition(status, ConditionType.CLUSTER_READY):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from fairlap.api.comparison_status import PREPARATION, ComparisonStatus
 from fairlap.api.status import BenchmarkStatus
+from fairlap.comparison.block_reason import sentence_of
 from fairlap.plan.comparison.block_words import why_void
 from fairlap.plan.conditions import condition
 from fairlap.plan.keep import KEPT
@@ -51,7 +52,8 @@ def comparison_announcements(before: ComparisonStatus, after: ComparisonStatus) 
         if block.valid is False:
             again = f"block {block.number} does not count: {block.reason}"
             race = why_void(block)
-            why = f"{again}: {race.message}" if race and race.message else again
+            told = race.message if race and race.message else sentence_of(block.reason)
+            why = f"{again}: {told}" if told else again
             yield Announcement("Warning", "BlockInvalid", why)
         elif block.number > PREPARATION:
             yield Announcement("Normal", "BlockValid", f"block {block.number} counts: {after.blocks_done}")

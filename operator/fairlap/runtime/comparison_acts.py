@@ -10,12 +10,12 @@ from fairlap.api.block_record import BlockRecord, RaceRecord
 from fairlap.api.comparison_status import PREPARATION, RaceOfBlock
 from fairlap.api.names import KIND, MANAGED_BY, MANAGER, NOISE_CONFIG_MAP
 from fairlap.comparison.block_pack import pack_block
+from fairlap.comparison.block_reason import BlockReason
 from fairlap.comparison.disturbed_race import with_slower_machines
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.manifests.comparison import block_record, noise_config_map, race_benchmark
 from fairlap.plan.comparison.block_race import benchmark_of
-from fairlap.plan.comparison.block_words import CLUSTER_RESTARTED
 from fairlap.plan.comparison.comparison_seen import ComparisonSeen, ComparisonSubject, RaceToCreate
 from fairlap.runtime.comparison_reads import is_of
 from fairlap.runtime.ownership import owner_uid
@@ -63,12 +63,13 @@ async def _raced(api_server: ApiServer, seen: ComparisonSeen, race: RaceOfBlock,
     if race.valid is False:
         said |= {"valid": False, "reason": race.reason, "message": race.message}
     if there is None or not is_of(there, subject) or there["metadata"]["uid"] != race.uid:
-        gone = {"valid": False, "reason": race.reason or "RaceDeleted"}
+        gone = {"valid": False, "reason": race.reason or BlockReason.RACE_DELETED}
         return RaceRecord.model_validate({**said, **gone, "seconds": race.seconds})
     builder = await _builder(api_server, seen, race)
     if builder is None and seen.subject.spec.design.keeps_clusters:
         text = "the Benchmark that has built its cluster was deleted, so nothing is known of that"
-        return RaceRecord.model_validate({**said, "valid": False, "reason": CLUSTER_RESTARTED, "message": text})
+        gone = {"valid": False, "reason": BlockReason.CLUSTER_RESTARTED, "message": text}
+        return RaceRecord.model_validate({**said, **gone})
     raced = there, await _record_of(api_server, there)
     found = await asyncio.to_thread(record_race, raced, builder, race.variant)  # it may be large
     return found.model_copy(update=said)

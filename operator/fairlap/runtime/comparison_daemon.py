@@ -64,7 +64,7 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
     deciders: Deciders = field(kw_only=True)
     refusal: str = ""
     hindrance: str = ""
-    """a full quota, in the API server's words"""
+    """a quota's refusal, as a sentence"""
     skew: Skew = field(default_factory=lambda: Skew(steering=COMPARISON_STEERING))
     subject: ComparisonSubject | None = None
     """what the last look was at, while a block is raced: with its variants it is large, and many may wait"""
@@ -125,7 +125,7 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
                 except ApiError as error:
                     if not error.over_quota:
                         raise
-                    return replace(seen, hindrance=error.message)
+                    return replace(seen, hindrance=error.quota_words)
                 return replace(seen, dry_runs=said)
             case "races":
                 return replace(seen, confirmed=True, races=await read_races(api_server, seen))
@@ -146,7 +146,7 @@ class ComparisonDaemon(DriveLoop[ComparisonStatus]):
             self.hindrance = ""
         except ApiError as error:
             if error.over_quota:  # no event tells of its room: try again
-                self.hindrance = error.message
+                self.hindrance = error.quota_words
                 return 0 if not seen.hindrance else _LOOK_AGAIN_SECONDS
             if not self._is_refusal(error):
                 raise

@@ -6,6 +6,7 @@ from typing import Final
 from fairlap.api.base import Json
 from fairlap.api.block_record import RaceRecord
 from fairlap.comparison import noise_store
+from fairlap.comparison.block_reason import BlockReason
 from fairlap.comparison.expectation import expect
 from fairlap.comparison.fairness import diff
 from fairlap.comparison.foresight import foresee
@@ -13,7 +14,7 @@ from fairlap.comparison.judgement import judge_blocks
 from fairlap.comparison.race_facts import facts, record_facts
 from fairlap.comparison.raced_benchmark import race_record
 from fairlap.comparison.variants import VariantsRefusedError
-from fairlap.plan.comparison.block_words import CLUSTER_RESTARTED, seconds_of_a_race
+from fairlap.plan.comparison.block_words import seconds_of_a_race
 from fairlap.plan.comparison.children import dry_run
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, RaceToCreate
@@ -54,7 +55,8 @@ def _record_race(race: OfBenchmark, builder: OfBenchmark | None, variant: str) -
     restarted = changed_meanwhile(_starts(builder[1]), _starts(race[1]))
     if not found.valid or not restarted:
         return found
-    return found.model_copy(update={"valid": False, "reason": CLUSTER_RESTARTED, "message": restarted})
+    invalid = {"valid": False, "reason": str(BlockReason.CLUSTER_RESTARTED), "message": restarted}
+    return found.model_copy(update=invalid)
 
 
 def _starts(config_map: Json | None) -> list[str | None]:

@@ -5,12 +5,13 @@ compared with our own schema, since that needs no right on CustomResourceDefinit
 """
 
 import logging
+from functools import cache
 from typing import Any
 
 from prometheus_client import Gauge
 
 from fairlap.api.base import Json
-from fairlap.api.crd import RESOURCES, Resource, crd
+from fairlap.api.crd import RESOURCES, crd
 from fairlap.api.names import GROUP, KIND, VERSION
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
@@ -32,7 +33,7 @@ async def check_crd(api_server: ApiServer) -> None:
     missing: list[str] = []
     for resource in RESOURCES:
         if there := published.get(resource.kind):
-            missing += _missing(resource, there)
+            missing += _missing(resource.kind, there)
         else:
             log.warning("%s: the cluster has no %s. What to do: %s", Reason.CRD_OUTDATED, resource.kind, _CURE)
     MISSING.set(len(missing))
@@ -40,9 +41,20 @@ async def check_crd(api_server: ApiServer) -> None:
 
 async def newer_defaults(api_server: ApiServer, kind: str) -> dict[str, Any]:
     """Return the defaults of what the published spec of a kind has and ours has not, by path. Raises ApiError."""
-    (resource,) = [each for each in RESOURCES if each.kind == kind]
     there = (await _published(api_server)).get(kind, {}).get("properties", {}).get("spec", {})
-    return unknown_defaults(_own_schema(resource)["spec"], there)
+    return unknown_defaults(own_schema(kind)["spec"], there)
+
+
+@cache
+def own_schema(kind: str) -> Json:
+    """Return the schemas of the fields of one of our kinds. They are made once, and nobody may change them.
+
+    Making them takes a twentieth of a second, in which the operator does nothing else.
+    """
+    (resource,) = (each for each in RESOURCES if each.kind == kind)
+    (version,) = crd(resource)["spec"]["versions"]
+    found: Json = version["schema"]["openAPIV3Schema"]["properties"]
+    return found
 
 
 async def _published(api_server: ApiServer) -> dict[str, Json]:
@@ -56,17 +68,12 @@ async def _published(api_server: ApiServer) -> dict[str, Json]:
     }
 
 
-def _own_schema(resource: Resource) -> Json:
-    (version,) = crd(resource)["spec"]["versions"]
-    found: Json = version["schema"]["openAPIV3Schema"]["properties"]
-    return found
-
-
-def _missing(resource: Resource, published: Json) -> list[str]:
-    parts = {name: _own_schema(resource)[name] for name in ("spec", "status")}
+def _missing(kind: str, published: Json) -> list[str]:
+    ours = own_schema(kind)
+    parts = {name: ours[name] for name in ("spec", "status")}
     missing = sorted(missing_fields({"properties": parts}, published))
     if missing:
         shown = some_of(missing, MOST_FIELDS)
-        told = f"the CustomResourceDefinition of {resource.kind} in the cluster does not know {shown}"
+        told = f"the CustomResourceDefinition of {kind} in the cluster does not know {shown}"
         log.warning("%s: %s. What to do: %s", Reason.CRD_OUTDATED, told, _CURE)
     return missing

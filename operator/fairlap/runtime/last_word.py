@@ -64,12 +64,12 @@ async def say_last_word(
         return None
     stored, said = found.get("status") or {}, {"observedGeneration": found["metadata"].get("generation")}
     try:
-        return await _write(api_server, kind, found, last_word({**stored, **said}, ending, datetime.now(UTC)))
+        return await _write(api_server, kind, found, last_word({**stored, **said}, ending, datetime.now(UTC), kind))
     except ApiError as error:
         if not error.unfit:
             raise
         log.warning("the last word about %s/%s is said in short: %s", meta["namespace"], meta["name"], error)
-    return await _write(api_server, kind, found, last_word(said, ending, datetime.now(UTC)))
+    return await _write(api_server, kind, found, last_word(said, ending, datetime.now(UTC), kind))
 
 
 async def _write(api_server: ApiServer, kind: str, found: Json, status: Json) -> Json:

@@ -64,6 +64,7 @@ def seen_race(benchmark: Body) -> SeenRace:
         progress=text(status, "progress"),
         reason=text(status, "reason"),
         message=text(status, "message"),
+        field=text(status, "field"),
         suspended=bool(spec.get("suspend")) and text(status, "phase") in ("", "Pending"),
         created=text(meta, "creationTimestamp"),
         ended=text(status, "completionTime"),

@@ -7,6 +7,7 @@ from typing import Any
 from prometheus_client import Counter
 
 from fairlap.api.base import Answer
+from fairlap.api.steering import Steering
 from fairlap.plan.outdated_crd import STEERING, field_paths, lost_fields, steers, without
 from fairlap.runtime.writes import status_json
 
@@ -20,8 +21,8 @@ class Skew:
 
     fields: frozenset[str] | None = None
     """fields that are not stored, as last found out; None before the first write"""
-    steering: tuple[str, ...] = STEERING
-    """fields that decisions stand on"""
+    steering: Steering = STEERING
+    """fields that may not be lost"""
     pauses: int = 0
     again_at: float = 0.0
     """when what was not stored is written again, in seconds of time.monotonic"""

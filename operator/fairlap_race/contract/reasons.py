@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 _API: Final = "tests/api/test_failures.py"
 _LIFECYCLE: Final = "tests/api/test_lifecycle.py"
@@ -27,17 +27,20 @@ _MEASUREMENTS: Final = "tests/race/test_measurements.py"
 _UNFORESEEN: Final = "tests/api/test_unforeseen.py"
 _TURNS: Final = "tests/race/test_taking_turns.py"
 _TRACKS: Final = "tests/rally/test_broken_tracks.py"
+Fault = Literal["spec", "cluster", "race", "none"]
+"""whose fault it is that a race ended: of what is written, so that it ends alike each time; of the machines or the
+cluster that it was on, which may be others the next time; of the race itself, or nobody can tell; of none"""
 
 
 @dataclass(frozen=True)
 class _Entry:
     word: str
+    fault: Fault
     cause: str
     cure: str
     recognized: str
     example: str
     test: str
-    remark: bool = False
 
 
 class Reason(StrEnum):
@@ -53,6 +56,8 @@ class Reason(StrEnum):
     """a message that a user sees; … stands for any text and every number for any number"""
     test: str
     """the file whose tests produce it, and compare what they produce with the example"""
+    fault: Fault
+    """whose fault it is; "none" of a remark, which ends no race"""
     remark: bool
     """whether it is said of a race that counts: its numbers are true, but a reader must know this"""
 
@@ -62,12 +67,13 @@ class Reason(StrEnum):
         member._value_ = entry.word
         member.cause, member.cure = entry.cause, entry.cure
         member.recognized, member.example, member.test = entry.recognized, entry.example, entry.test
-        member.remark = entry.remark
+        member.fault, member.remark = entry.fault, entry.fault == "none"
         return member
 
     # What was asked for cannot be done.
     INVALID_SPEC = _Entry(
         "InvalidSpec",
+        fault="spec",
         cause="The specification is not one that can be run.",
         cure="Correct the field that the message names.",
         recognized=(
@@ -81,6 +87,7 @@ class Reason(StrEnum):
     )
     UNKNOWN_TRACK = _Entry(
         "UnknownTrack",
+        fault="spec",
         cause="There is no builtin track of that name.",
         cure="Use one of the tracks that the message lists, or give your own in a ConfigMap.",
         recognized="The name is not among the tracks that ship with the operator.",
@@ -89,6 +96,7 @@ class Reason(StrEnum):
     )
     UNKNOWN_CHALLENGE = _Entry(
         "UnknownChallenge",
+        fault="spec",
         cause="The track has no challenge of that name.",
         cure="Use one of the challenges that the message lists, or leave the field out for the track's default.",
         recognized="Rally's loader, or the operator for a builtin track: no challenge of that name.",
@@ -99,6 +107,7 @@ class Reason(StrEnum):
     )
     TRACK_INVALID = _Entry(
         "TrackInvalid",
+        fault="race",  # a package of the track's own code that was not to be had ends so, too
         cause="The track is not valid JSON, or not a valid Rally track.",
         cure="Correct the file and line that the message names; `esrally render-track` shows the same error.",
         recognized="The track is rendered and loaded by Rally before any cluster is built; its JSON or schema error.",
@@ -110,6 +119,7 @@ class Reason(StrEnum):
     )
     REQUESTS_INVALID = _Entry(
         "RequestsInvalid",
+        fault="race",
         cause="The file of requests is not there, or has a line that cannot be replayed.",
         cure="Correct the line that the message names: each is a path, or a JSON object with method, path and body.",
         recognized=(
@@ -124,6 +134,7 @@ class Reason(StrEnum):
     )
     TRACK_NOT_FOUND = _Entry(
         "TrackNotFound",
+        fault="race",
         cause="There is no track.json where the track should be.",
         cure=(
             "Check what race.track names: the ConfigMap and its key track.json, or path and revision in the "
@@ -141,6 +152,7 @@ class Reason(StrEnum):
     )
     TRACK_FETCH_FAILED = _Entry(
         "TrackFetchFailed",
+        fault="race",
         cause="The track's repository could not be fetched.",
         cure="Read git's words in the message: check the address, the way there from the pod, and credentialsSecret.",
         recognized="Git could not fetch the repository in four attempts; the message has git's words.",
@@ -149,6 +161,7 @@ class Reason(StrEnum):
     )
     TEMPLATE_ERROR = _Entry(
         "TemplateError",
+        fault="spec",
         cause="A Jinja2 template of the track could not be rendered.",
         cure="Correct the template; put Mustache braces, as in ingest pipelines, between {% raw %} and {% endraw %}.",
         recognized="Jinja2's syntax error or undefined variable while the track is rendered.",
@@ -160,6 +173,7 @@ class Reason(StrEnum):
     )
     UNKNOWN_PARAMETER = _Entry(
         "UnknownParameter",
+        fault="spec",
         cause="A track parameter was given that the track does not use.",
         cure="Remove the parameter or correct its spelling; the message lists the parameters that the track has.",
         recognized="Rally's check of the given parameters against those that the track uses.",
@@ -171,6 +185,7 @@ class Reason(StrEnum):
     )
     UNKNOWN_TASK = _Entry(
         "UnknownTask",
+        fault="spec",
         cause="A task that is required by its name is not among those that would be raced.",
         cure="Write a name that the message lists in the field that it names, or leave the task in.",
         recognized=(
@@ -185,6 +200,7 @@ class Reason(StrEnum):
     )
     PARAMETER_MISSING = _Entry(
         "ParameterMissing",
+        fault="spec",
         cause="An operation of the track lacks a parameter that it must have.",
         cure="Add the parameter that the message names to the operation in the track.",
         recognized="Rally's parameter sources are asked for every task; in a race, Rally's words: mandatory parameter.",
@@ -196,6 +212,7 @@ class Reason(StrEnum):
     )
     CORPUS_MISSING = _Entry(
         "CorpusMissing",
+        fault="race",
         cause="The documents that the track indexes are not there and could not be downloaded.",
         cure=(
             "Put the file that the message names beside the track, or make its address reachable from the pod; the "
@@ -212,6 +229,7 @@ class Reason(StrEnum):
     )
     CORPUS_COUNT_MISMATCH = _Entry(
         "CorpusCountMismatch",
+        fault="race",
         cause="A corpus file does not have as many documents as the track says.",
         cure="Set the track's document-count to the real number, or restore the file.",
         recognized=(
@@ -225,6 +243,7 @@ class Reason(StrEnum):
     )
     CLIENT_TOO_NEW = _Entry(
         "ClientTooNew",
+        fault="race",
         cause=(
             "This Elasticsearch is too old for the Rally that was to race against it, or for every one installed here."
         ),
@@ -240,6 +259,7 @@ class Reason(StrEnum):
     )
     SECRET_MISSING = _Entry(
         "SecretMissing",
+        fault="race",
         cause="A Secret that the Benchmark names does not exist, or lacks a key.",
         cure="Create it in the Benchmark's namespace with the keys that the message names.",
         recognized="The files of a mounted Secret that the pod was to find are not there.",
@@ -248,6 +268,7 @@ class Reason(StrEnum):
     )
     METRICS_STORE_UNUSABLE = _Entry(
         "MetricsStoreUnusable",
+        fault="race",
         cause="The Elasticsearch of race.metricsStore does not answer, or whoever asks may not write there.",
         cure="Look at what the message says: its address and CA, the Secret's content, or the privileges of that user.",
         recognized=(
@@ -258,6 +279,7 @@ class Reason(StrEnum):
     )
     CORPORA_CACHE = _Entry(
         "CorporaCacheUnusable",
+        fault="race",
         cause="The documents could not be kept: there is no room for them, or the volume cannot be written.",
         cure=(
             "Raise race.corpora.maxSize or the size of the volume, set race.corpora where there is none, and let user "
@@ -274,6 +296,7 @@ class Reason(StrEnum):
     )
     VOLUME_CLAIM_MISSING = _Entry(
         "VolumeClaimMissing",
+        fault="race",
         cause="A volume claim that the race needs does not exist.",
         cure="Create the claim that the message names in the Benchmark's namespace.",
         recognized="Kubernetes says for two minutes that it cannot place the pod, since the claim is not found.",
@@ -284,6 +307,7 @@ class Reason(StrEnum):
     # The cluster under test did not come up.
     UNSCHEDULABLE = _Entry(
         "Unschedulable",
+        fault="race",
         cause="Kubernetes found no node for a pod.",
         cure="Lower the resources, or free or add a node that fits the pod's resources, node selector and tolerations.",
         recognized="The pod's condition PodScheduled is False for timeouts.provisioning, all tries together.",
@@ -292,6 +316,7 @@ class Reason(StrEnum):
     )
     POD_REFUSED = _Entry(
         "PodRefused",
+        fault="race",
         cause="Kubernetes refuses a pod that the race needs: the namespace's Pod Security level does not allow it.",
         cure=(
             "Give the namespace a level that allows it (the label pod-security.kubernetes.io/enforce), or use "
@@ -309,6 +334,7 @@ class Reason(StrEnum):
     )
     IMAGE_PULL = _Entry(
         "ImagePull",
+        fault="race",
         cause="An image could not be pulled.",
         cure="Check the image's name, the registry's credentials and the node's way to the registry.",
         recognized="A container waits with ErrImagePull, ImagePullBackOff or the like for two minutes.",
@@ -317,6 +343,7 @@ class Reason(StrEnum):
     )
     ELASTICSEARCH_BOOTSTRAP = _Entry(
         "ElasticsearchBootstrap",
+        fault="race",
         cause="Elasticsearch ended while it started.",
         cure="Read the log lines in the message; most often a setting is unknown or memory is short.",
         recognized=(
@@ -330,6 +357,7 @@ class Reason(StrEnum):
     )
     EVICTED = _Entry(
         "Evicted",
+        fault="cluster",
         cause="Kubernetes evicted a pod, because it used more of its node than it may or the node ran short.",
         cure="Raise the limit that the message names, for example storage.ephemeral.sizeLimit, or free the node.",
         recognized=(
@@ -340,6 +368,7 @@ class Reason(StrEnum):
     )
     OUT_OF_MEMORY = _Entry(
         "OutOfMemory",
+        fault="race",
         cause="Elasticsearch was killed because its container or its heap ran out of memory.",
         cure=(
             "Raise elasticsearch.resources.limits.memory to at least twice the heap; if the heap is exhausted, raise "
@@ -351,6 +380,7 @@ class Reason(StrEnum):
     )
     CLUSTER_NOT_GREEN = _Entry(
         "ClusterNotGreen",
+        fault="race",
         cause="The cluster did not become green.",
         cure="Use fewer replicas than there are data nodes, and check disk space and allocation settings.",
         recognized="All pods are ready at the deadline, but ECK's health is yellow or red.",
@@ -359,6 +389,7 @@ class Reason(StrEnum):
     )
     PROVISIONING_TIMEOUT = _Entry(
         "ProvisioningTimeout",
+        fault="cluster",
         cause=(
             "The cluster, the load generator's pod or the track check was not ready before the deadline "
             "timeouts.provisioning."
@@ -375,6 +406,7 @@ class Reason(StrEnum):
     # The race did not run to its end.
     RACE_TIMEOUT = _Entry(
         "RaceTimeout",
+        fault="race",
         cause="The race took longer than timeouts.race.",
         cure="Raise the deadline or make the race smaller.",
         recognized=(
@@ -385,6 +417,7 @@ class Reason(StrEnum):
     )
     RACE_STALLED = _Entry(
         "RaceStalled",
+        fault="race",
         cause="The race stood still: no progress, no request done and no work in Elasticsearch for a long time.",
         cure=(
             "Look at the task in the message: a health check that can never become green (too many replicas, full "
@@ -396,6 +429,7 @@ class Reason(StrEnum):
     )
     RACE_ABORTED = _Entry(
         "RaceAborted",
+        fault="cluster",
         cause="The race was told to stop before its end.",
         cure="Nothing is wrong with the race: run it again when the node is not being drained.",
         recognized="The runner got SIGTERM, as from a drained node.",
@@ -404,6 +438,7 @@ class Reason(StrEnum):
     )
     JOB_LOST = _Entry(
         "JobLost",
+        fault="cluster",
         cause="The race's Job or pod disappeared, or was suspended, before it had written a record.",
         cure=(
             "Look for an eviction, a node that went away, or somebody who deleted or suspended it, and run the "
@@ -418,6 +453,7 @@ class Reason(StrEnum):
     )
     RECORD_MISSING = _Entry(
         "RecordMissing",
+        fault="race",
         cause="The race's pod ended without writing a record, or what a race is judged by did not fit into one.",
         cure=(
             "Read the pod's log: the runner's permission to patch its ConfigMap is the first thing to check; where "
@@ -432,6 +468,7 @@ class Reason(StrEnum):
     )
     LOAD_GENERATOR_DIED = _Entry(
         "LoadGeneratorDied",
+        fault="race",
         cause="A process of the load generator ended unexpectedly.",
         cure="Give the load generator more memory and read its log in the record.",
         recognized="A process of Rally is gone although the race has not ended, or k6 ended with an error.",
@@ -440,6 +477,7 @@ class Reason(StrEnum):
     )
     LOAD_GENERATOR_OUT_OF_MEMORY = _Entry(
         "LoadGeneratorOutOfMemory",
+        fault="race",
         cause="The load generator was killed because it ran out of memory.",
         cure=(
             "Raise its memory limit (about 200 MiB plus 2 KiB for each request of the race), make fewer requests, or "
@@ -453,6 +491,7 @@ class Reason(StrEnum):
     )
     RALLY_FAILED = _Entry(
         "RallyFailed",
+        fault="race",
         cause="Rally ended with an error that has no reason of its own.",
         cure="Read Rally's own words in the message and its log in the record.",
         recognized="Rally ended with an error that no other reason's words are found in.",
@@ -461,6 +500,7 @@ class Reason(StrEnum):
     )
     CLUSTER_UNREACHABLE = _Entry(
         "ClusterUnreachable",
+        fault="cluster",
         cause="The load generator could not connect to what it is to race.",
         cure="Check that the pods are ready and that no network policy stands between them.",
         recognized=(
@@ -472,6 +512,7 @@ class Reason(StrEnum):
     )
     AUTHENTICATION_FAILED = _Entry(
         "AuthenticationFailed",
+        fault="race",
         cause="Elasticsearch, or an HTTP target, refused the user, the password or the key, or they cannot be sent.",
         cure="Check the secret that holds the password of the user.",
         recognized="The runner or Rally was answered with 401 or 403; a file of the Secret cannot be read, or sent.",
@@ -480,6 +521,7 @@ class Reason(StrEnum):
     )
     TLS_UNTRUSTED = _Entry(
         "TLSUntrusted",
+        fault="race",
         cause="The certificate of what is to be raced could not be verified.",
         cure="Check that the CA belongs to this cluster and that the certificate covers the host name.",
         recognized="The verification of the certificate failed in the runner or in Rally.",
@@ -491,6 +533,7 @@ class Reason(StrEnum):
     )
     UNSUPPORTED_PRODUCT = _Entry(
         "UnsupportedProduct",
+        fault="race",
         cause="The server that answered is not an Elasticsearch that Rally can race against.",
         cure="Race against Elasticsearch itself, without a proxy that strips the X-elastic-product header.",
         recognized=(
@@ -503,6 +546,7 @@ class Reason(StrEnum):
     )
     ASSERTION_FAILED = _Entry(
         "AssertionFailed",
+        fault="race",
         cause="An assertion of the track did not hold.",
         cure="Compare the expected and the real value in the message: data or query are not what the track expects.",
         recognized="Rally's words: Expected [property] to be, a condition, but was.",
@@ -511,6 +555,7 @@ class Reason(StrEnum):
     )
     REQUEST_ERRORS = _Entry(
         "RequestErrors",
+        fault="race",
         cause="A request of the race was answered with an error, and the race was ended there.",
         cure="Read the answer of Elasticsearch in the message.",
         recognized="Rally ended because a request was answered with an error (Rally runs with on-error=abort).",
@@ -519,6 +564,7 @@ class Reason(StrEnum):
     )
     DISK_WATERMARK = _Entry(
         "DiskWatermark",
+        fault="race",
         cause="The disk of Elasticsearch is too full for it to accept or allocate data.",
         cure=(
             "Make the volume larger than three times the corpus, or the corpus smaller, or, where volumes share a "
@@ -533,6 +579,7 @@ class Reason(StrEnum):
     )
     CIRCUIT_BREAKER = _Entry(
         "CircuitBreaker",
+        fault="race",
         cause="Elasticsearch refused a request because its heap would not have sufficed.",
         cure="Raise the heap, or lower bulk size or the number of clients.",
         recognized="Elasticsearch's words: circuit_breaking_exception, Data too large.",
@@ -543,6 +590,7 @@ class Reason(StrEnum):
     # What was built for it did not go away.
     CLEANUP_TIMEOUT = _Entry(
         "CleanupTimeout",
+        fault="race",
         cause="What was built for a race was still there ten minutes after its end.",
         cure=(
             "Look at what holds the objects that the message names (a finalizer, a volume that is not let go, a node "
@@ -559,6 +607,7 @@ class Reason(StrEnum):
     # The race ran to its end, but its numbers mean nothing.
     NO_TASKS = _Entry(
         "NoTasks",
+        fault="race",  # an engine that does not answer may end so, too
         cause="The race had no task to run, or none that Rally measures.",
         cure=(
             "Correct includeTasks or excludeTasks where they leave nothing that is measured, or put a task into the "
@@ -573,6 +622,7 @@ class Reason(StrEnum):
     )
     TASK_MISSING = _Entry(
         "TaskMissing",
+        fault="race",
         cause="A task that was to run has no numbers.",
         cure="Read Rally's log for the task that the message names.",
         recognized="A task of the schedule that Rally reports on has no sample, or no numbers in race.json.",
@@ -581,6 +631,7 @@ class Reason(StrEnum):
     )
     WARMUP_ATE_ALL = _Entry(
         "WarmupAteAll",
+        fault="race",
         cause="A task ended during its warm-up, so that nothing was measured.",
         cure="Shorten the warm-up or give the task more work.",
         recognized='A task has samples of warm-up only; Rally says "No throughput metrics available".',
@@ -589,6 +640,7 @@ class Reason(StrEnum):
     )
     ERROR_RATE = _Entry(
         "ErrorRate",
+        fault="race",
         cause="Requests failed, measured or during warm-up; failing requests are fast and make numbers meaningless.",
         cure="Read the first error in the message and remove its cause, or accept some in race.allow.errorRate.",
         recognized=(
@@ -600,6 +652,7 @@ class Reason(StrEnum):
     )
     DOCUMENT_COUNT_MISMATCH = _Entry(
         "DocumentCountMismatch",
+        fault="race",
         cause="Elasticsearch does not hold as many documents as the race was to index, or could not count them.",
         cure=(
             "Look for rejected documents, duplicate ids or a pipeline that drops documents, and where they could not "
@@ -611,6 +664,7 @@ class Reason(StrEnum):
     )
     PIPELINE_MISSING = _Entry(
         "PipelineMissing",
+        fault="race",
         cause="The ingest pipeline that the track uses does not exist in Elasticsearch.",
         cure="Create it in the schedule before the bulk that uses it.",
         recognized="Elasticsearch's words: pipeline with id [x] does not exist.",
@@ -619,6 +673,7 @@ class Reason(StrEnum):
     )
     PIPELINE_NOT_APPLIED = _Entry(
         "PipelineNotApplied",
+        fault="race",
         cause="The ingest pipeline did not process every document that was indexed.",
         cure="Check the bulk's pipeline parameter and the pipeline's failures in the message.",
         recognized="The pipeline's counters in Elasticsearch's node stats: none, fewer than documents, or failures.",
@@ -627,6 +682,7 @@ class Reason(StrEnum):
     )
     SETTINGS_NOT_APPLIED = _Entry(
         "SettingsNotApplied",
+        fault="race",
         cause="Elasticsearch ran with another index setting, number of nodes, heap or JVM option than was asked for.",
         cure="The message names both; let the track take index settings as parameters, or ask for what it sets.",
         recognized="The settings in effect, read from the live indices and nodes, against those asked for.",
@@ -635,6 +691,7 @@ class Reason(StrEnum):
     )
     CLUSTER_NOT_FRESH = _Entry(
         "ClusterNotFresh",
+        fault="race",
         cause="The cluster held user data or had indexed before the race, or what the track makes was there already.",
         cure=(
             "Let nothing else write to the cluster; every race needs one of its own; on an existing cluster remove "
@@ -646,6 +703,7 @@ class Reason(StrEnum):
     )
     VERSION_MISMATCH = _Entry(
         "VersionMismatch",
+        fault="race",
         cause="The Elasticsearch that ran is not the version that was asked for.",
         cure="Check elasticsearch.image: its content must match elasticsearch.version.",
         recognized="The version that Elasticsearch and each node reported, against the one asked for.",
@@ -654,6 +712,7 @@ class Reason(StrEnum):
     )
     JAVA_MISMATCH = _Entry(
         "JavaMismatch",
+        fault="race",
         cause="The Java that ran is not the version that was asked for.",
         cure="Check the JDK image that is configured for this Java version.",
         recognized="The Java version that each node reported, against the one asked for.",
@@ -662,6 +721,7 @@ class Reason(StrEnum):
     )
     ELASTICSEARCH_RESTARTED = _Entry(
         "ElasticsearchRestarted",
+        fault="cluster",
         cause="An Elasticsearch node restarted or disappeared during the race.",
         cure="Look for out-of-memory kills, evictions or failing probes of the pod; raise its memory.",
         recognized="A node's ephemeral id changed during the race, or Kubernetes counts a restart of its container.",
@@ -670,6 +730,7 @@ class Reason(StrEnum):
     )
     REPLICAS_MISSING = _Entry(
         "ReplicasMissing",
+        fault="race",
         cause="Replicas that were asked for were not there while a task was measured, so that it had less work to do.",
         cure=(
             "Let the track wait for a green cluster before it measures, and see that there are nodes with room for "
@@ -686,6 +747,7 @@ class Reason(StrEnum):
     )
     NODE_LEFT = _Entry(
         "NodeLeft",
+        fault="cluster",
         cause="A node was out of the cluster for a while during the race, without a restart.",
         cure="Look for pauses of the node (garbage collection, no CPU) and for the network between the machines.",
         recognized=(
@@ -696,6 +758,7 @@ class Reason(StrEnum):
     )
     SAMPLES_DROPPED = _Entry(
         "SamplesDropped",
+        fault="race",
         cause="The load generator could not keep all samples, so its numbers are incomplete.",
         cure="Use fewer clients, throttle the task, or give the load generator more CPU.",
         recognized="Rally's log: Dropping sample … due to a full sampling queue.",
@@ -704,6 +767,7 @@ class Reason(StrEnum):
     )
     NOT_IN_TURN = _Entry(
         "NotInTurn",
+        fault="race",
         cause="Races that were to take turns, request by request, did not: their requests met other moments.",
         cure="Race tasks that send as many requests in all variants, or for as long: a number of searches, say.",
         recognized="Rally's clients count the requests that they sent in turn, 95 % of each task's at least.",
@@ -712,6 +776,7 @@ class Reason(StrEnum):
     )
     TRACK_CHANGED = _Entry(
         "TrackChanged",
+        fault="race",
         cause="The track was changed between the races of one Benchmark, so that they did not measure the same.",
         cure="Leave the track's ConfigMap alone while a Benchmark runs; create another Benchmark for another track.",
         recognized="The digest over all files of the track differs between two races.",
@@ -722,6 +787,7 @@ class Reason(StrEnum):
     # The operator itself, or what it was installed with.
     INTERNAL_ERROR = _Entry(
         "InternalError",
+        fault="race",
         cause="The operator met an error that it did not foresee with this Benchmark, or its status was refused.",
         cure="Report it with the traceback in the operator's log; then change what the message names, or run it again.",
         recognized=(
@@ -733,6 +799,7 @@ class Reason(StrEnum):
     )
     CRD_OUTDATED = _Entry(
         "CRDOutdated",
+        fault="race",
         cause="The CustomResourceDefinition is older than the operator, so that parts of the status are not stored.",
         cure=(
             "Apply the one of this release: kubectl apply --server-side --force-conflicts -f charts/fairlap/crds (helm "
@@ -746,6 +813,7 @@ class Reason(StrEnum):
     # Requests did not do what they were for, although Rally calls them a success.
     SEARCHES_HIT_NOTHING = _Entry(
         "SearchesHitNothing",
+        fault="race",
         cause="Searches reached no shard: there is no index of the name or pattern that the task searches.",
         cure="Correct the index that the task names, or create and fill it earlier in the schedule.",
         recognized=(
@@ -760,6 +828,7 @@ class Reason(StrEnum):
     )
     SEARCHES_INCOMPLETE = _Entry(
         "SearchesIncomplete",
+        fault="race",
         cause="Elasticsearch answered a search in part only: shards failed, it timed out, or a part of it failed.",
         cure="Look at the named failure in Elasticsearch's log, and correct the query, the mapping or the cluster.",
         recognized="The answer to the task's search, sent once more after the task: _shards, timed_out, responses.",
@@ -771,6 +840,7 @@ class Reason(StrEnum):
     )
     DOCUMENTS_LOST = _Entry(
         "DocumentsLost",
+        fault="race",
         cause="Documents were refused and never indexed, in bulks that Rally calls a success because it repeated them.",
         cure="Correct the documents or the mapping, and set retries_on_429 to 0 to see each refusal as an error.",
         recognized="A bulk that was sent again has fewer documents taken than sent, by Rally's own counts.",
@@ -784,6 +854,7 @@ class Reason(StrEnum):
     # The system under test was not as the user said it must be (race.probes).
     CONDITION_NOT_MET = _Entry(
         "ConditionNotMet",
+        fault="race",
         cause="A condition on the system under test (race.probes), read from itself, did not hold for this race.",
         cure=(
             "See why it was another race than you meant, for example too few distinct requests for the hit rate; or "
@@ -798,6 +869,7 @@ class Reason(StrEnum):
     )
     PROBE_UNREADABLE = _Entry(
         "ProbeUnreadable",
+        fault="race",
         cause="A condition on the system under test (race.probes) cannot be read: no answer, or no number in it.",
         cure="Ask the path yourself, and correct path or pointer; the message names the deepest level that exists.",
         recognized="Each host is asked before anything is measured, and again after the race.",
@@ -812,15 +884,16 @@ class Reason(StrEnum):
     # Said of a race that counts: its numbers are true, but a reader must know this.
     LOAD_GENERATOR_SHARED = _Entry(
         "LoadGeneratorShared",
+        fault="none",
         cause="Elasticsearch and the load generator ran on the same machine and took resources from each other.",
         cure="Add a machine; the operator keeps the two apart as soon as there is room.",
         recognized="The pods' nodes: the load generator's is one of Elasticsearch's.",
         example="Elasticsearch and the load generator shared the machine node-a",
         test=_LIFECYCLE,
-        remark=True,
     )
     PROCESSORS_SHARED = _Entry(
         "ProcessorsShared",
+        fault="none",
         cause=(
             "Elasticsearch asked for whole processors (or named no CPU, to be given one), and what else runs on its "
             "machine may use them, too."
@@ -839,19 +912,19 @@ class Reason(StrEnum):
             "processors 0-1, which others may use, too"
         ),
         test=_LIFECYCLE,
-        remark=True,
     )
     PAGE_CACHE_KEPT = _Entry(
         "PageCacheKept",
+        fault="none",
         cause="The page cache of Elasticsearch's machine was to be dropped before the race, and was not.",
         cure="Look at the log of the helper on that machine, a pod of the chart's DaemonSet (pageCache.enabled).",
         recognized="The helper did not answer in 15 seconds, or its kernel refused.",
         example="the page cache was not dropped on node-a: no answer of its helper in 15 s",
         test="tests/api/test_page_cache.py",
-        remark=True,
     )
     MACHINE_SETTINGS = _Entry(
         "MachineSettings",
+        fault="none",
         cause="A machine of the race is set up so that its speed depends on load, heat or neighbours: more noise.",
         cure=(
             "Change on the machine what the message names, for all machines alike, and race again; where that cannot "
@@ -869,10 +942,10 @@ class Reason(StrEnum):
             "performance)"
         ),
         test=_LIFECYCLE,
-        remark=True,
     )
     LOAD_GENERATOR_SATURATED = _Entry(
         "LoadGeneratorSaturated",
+        fault="none",
         cause="The load generator had no CPU left or fell behind its own schedule, so that it measured itself.",
         cure="Raise race.resources.limits.cpu, use fewer clients, or lower the target throughput.",
         recognized=(
@@ -884,10 +957,10 @@ class Reason(StrEnum):
             "the load generator was saturated: …sent requests late although its clients were free: …hungry (10% busy)…"
         ),
         test=_RACE,
-        remark=True,
     )
     SCHEDULE_NOT_KEPT = _Entry(
         "ScheduleNotKept",
+        fault="none",
         cause=(
             "A task's requests were not sent when they were planned, so its latencies contain a wait that is not the "
             "cluster's answer to this rate."
@@ -902,11 +975,11 @@ class Reason(StrEnum):
         ),
         example="task hungry reached 25 % of its target throughput 100",
         test=_RACE,
-        remark=True,
     )
 
     LOAD_GENERATOR_THROTTLED = _Entry(
         "LoadGeneratorThrottled",
+        fault="none",
         cause="The CPU limit of the load generator held it back, though for too short a time to call it saturated.",
         cure="Raise race.resources.limits.cpu if the slowest requests matter to you.",
         recognized=(
@@ -915,19 +988,19 @@ class Reason(StrEnum):
         ),
         example="the load generator was throttled in 7 periods, 0.2 s in all",
         test=_LIFECYCLE,
-        remark=True,
     )
     FEW_SAMPLES = _Entry(
         "FewSamples",
+        fault="none",
         cause="A task was measured with so few requests that one of them moves its figures.",
         cure="Give the task more iterations, or a longer time-period, in the track.",
         recognized="Fewer than 36 measured requests: with fewer even p90 may be any of them.",
         example="few requests were measured: once 1 request",
         test=_MEASUREMENTS,
-        remark=True,
     )
     SHORT_MEASUREMENT = _Entry(
         "ShortMeasurement",
+        fault="none",
         cause="A task was measured for so short a time that what happened in it by chance weighs as much as its rate.",
         cure="Give the task more documents, more iterations, or a longer time-period; or shorten its warm-up.",
         recognized=(
@@ -936,46 +1009,52 @@ class Reason(StrEnum):
         ),
         example="measured for a short time: short for 2.1 s (after 4.5 s of warm-up)",
         test=_MEASUREMENTS,
-        remark=True,
     )
     NO_WARMUP = _Entry(
         "NoWarmup",
+        fault="none",
         cause="The first bulk task was measured from its first request on, while the JVM was still compiling its code.",
         cure="Give the task a warmup-time-period, of the seconds that its rate takes to settle, in the track.",
         recognized="A bulk task before any other had ended, without a request in its warm-up, on a cluster just built.",
         example="measured without a warm-up on a cold JVM: bulk",
         test=_MEASUREMENTS,
-        remark=True,
     )
     WARMUP_TOO_SHORT = _Entry(
         "WarmupTooShort",
+        fault="none",
         cause="A task's warm-up was still changing, or could not be judged, when race.steady.maxWarmup was over.",
         cure="Raise race.steady.maxWarmup, or look why the task changes for so long: merges, caches, a growing index.",
         recognized=(
-            "The requests of the last 36 seconds of the warm-up, at least 80, by the test of NotSettled, each second."
+            "The requests of the last 36 seconds of the warm-up, at least 80, by the test of NotSettled without "
+            "latency, each second."
         ),
         example="race.steady.maxWarmup 45 s was over before it had settled: search warmed up for 45.2 s",
         test=_MEASUREMENTS,
-        remark=True,
     )
     NOT_SETTLED = _Entry(
         "NotSettled",
+        fault="none",
         cause="A task was still changing while it was measured: its figures depend on how long that lasted.",
-        cure="Give the task a longer warm-up than the message names, or measure it for a longer time, in the track.",
+        cure=(
+            "Give the task a longer warm-up than the message names, or measure it for a longer time, in the track; "
+            "where its latency grows, ask for a lower rate."
+        ),
         recognized=(
-            "Throughput or service time of the first third of the measured time against the last half: another one by "
-            "more than a tenth, and by more than chance (rank sum, 1 %); or by more than a third from its first half "
-            "to its last third, or from its first quarter to what is after its middle."
+            "Throughput, service time or, with a target throughput, latency of the first third of the measured time "
+            "against the last half (in turn the service time alone): another one by more than a tenth, latency by more "
+            "than a third, and by more than chance (rank sum, 1 %); or by more than a third from its first half to its "
+            "last third, or from its first quarter to what is after its middle; but no latency that grows at a "
+            "search's probe beyond the capacity."
         ),
         example=(
             "had not settled when they were measured: search for 8.0 of 24.0 s (throughput +53 % from its beginning "
             "to its end)"
         ),
         test=_MEASUREMENTS,
-        remark=True,
     )
     ELASTICSEARCH_THROTTLED = _Entry(
         "ElasticsearchThrottled",
+        fault="none",
         cause="The CPU limit of an Elasticsearch node held it back while a task was measured.",
         cure="Raise or remove elasticsearch.resources.limits.cpu, or take it as the answer for nodes of this size.",
         recognized=(
@@ -984,10 +1063,10 @@ class Reason(StrEnum):
         ),
         example=("task bulk-index: node … was throttled by its CPU limit of 2 CPUs for 6.0 s of 60 s, in 120 periods"),
         test=_LIFECYCLE,
-        remark=True,
     )
     DOCUMENTS_NOT_COUNTED = _Entry(
         "DocumentsNotCounted",
+        fault="none",
         cause="There is no number that the documents in the end could be compared with, or they are gone by then.",
         cure="Compare what the message says was found with what you expect, or write it down in race.expect.documents.",
         recognized=(
@@ -996,10 +1075,10 @@ class Reason(StrEnum):
         ),
         example="task drop-it deleted index t: the 1000 documents in it were not counted",
         test=_COUNTS,
-        remark=True,
     )
     TIMES_DOWN_SAMPLED = _Entry(
         "TimesDownSampled",
+        fault="none",
         cause="Percentiles of times stand on a part of the measured requests, as race.downSampling asks for.",
         cure="Read `support` beside each percentile, or lower race.downSampling and raise the memory limit.",
         recognized="The requests that Rally chose are counted as it chooses them.",
@@ -1007,10 +1086,10 @@ class Reason(StrEnum):
             "times are those of a part of the measured requests (race.downSampling): bulk 10 of 100, search 40 of 400"
         ),
         test=_DOWN_SAMPLING,
-        remark=True,
     )
     ERRORS_ACCEPTED = _Entry(
         "ErrorsAccepted",
+        fault="none",
         cause="Requests failed, and no more of them than race.allow.errorRate accepts, or in a probe of race.capacity.",
         cure="Read the first answer in the message; the times of failed requests are among the percentiles.",
         recognized=(
@@ -1022,10 +1101,10 @@ class Reason(StrEnum):
             "accepts 5 %; the first answer: HTTP 404: …"
         ),
         test=_ACCEPTED,
-        remark=True,
     )
     DOCUMENTS_DIVERTED = _Entry(
         "DocumentsDiverted",
+        fault="none",
         cause="Documents were dropped by a drop processor, or are in other indices than the bulk named.",
         cure="Check that this is what the pipelines are for; race.expect.documents says what must be where.",
         recognized=(
@@ -1033,19 +1112,19 @@ class Reason(StrEnum):
         ),
         example="index t holds 0 of 1000 documents: the others are in indices other",
         test=_COUNTS,
-        remark=True,
     )
     PIPELINE_PARTLY_APPLIED = _Entry(
         "PipelinePartlyApplied",
+        fault="none",
         cause="Processors of an ingest pipeline failed, which the pipeline ignores or handles, or never ran.",
         cure="Check the processors that the message names: fields they need, their `if`, ignore_failure, on_failure.",
         recognized="The counters of each processor in Elasticsearch's node stats.",
         example="ingest pipeline p, 1000 documents: processor 1 (…) failed for 1000 of 1000 documents, which …",
         test=_COUNTS,
-        remark=True,
     )
     PIPELINE_BYPASSED = _Entry(
         "PipelineBypassed",
+        fault="none",
         cause="Documents were indexed without the pipeline that the index itself names.",
         cure="Take `pipeline` out of action lines and requests, or the pipeline out of the index, whichever is meant.",
         recognized=(
@@ -1054,28 +1133,28 @@ class Reason(StrEnum):
         ),
         example="ingest pipeline p, default_pipeline of index t, processed 900 of the 1000 documents indexed there: …",
         test=_COUNTS,
-        remark=True,
     )
     PIPELINE_NOT_VERIFIED = _Entry(
         "PipelineNotVerified",
+        fault="none",
         cause="What an ingest pipeline did could not be counted.",
         cure="Let the schedule keep the pipeline until its end; give one without processors something to do, or none.",
         recognized="A task deletes the pipeline, or it has no processors, which Elasticsearch skips.",
         example="what ingest pipeline p did could not be counted: it has no processors, and Elasticsearch skips it",
         test=_COUNTS,
-        remark=True,
     )
     SETTINGS_ON_NODES = _Entry(
         "SettingsOnNodes",
+        fault="none",
         cause="An index setting was given to all indices of the nodes, because the track has no parameter for it.",
         cure="Let the track take the setting as a parameter if it is to hold for the track's own indices alone.",
         recognized="The track check: nothing that the track takes carries the setting.",
         example="index.codec was set on the nodes (elasticsearch.yml): the track has no parameter for it",
         test=_LIFECYCLE,
-        remark=True,
     )
     SETTINGS_PARTLY_VERIFIED = _Entry(
         "SettingsPartlyVerified",
+        fault="none",
         cause="An index beside those of the bulks has another index setting than was asked for, or one was deleted.",
         cure="Let the track set it there, too, or delete nothing before the end, where the comparison depends on it.",
         recognized=(
@@ -1084,28 +1163,28 @@ class Reason(StrEnum):
         ),
         example="index t was deleted before it could be asked for …",
         test=_COUNTS,
-        remark=True,
     )
     SHARDS_UNASSIGNED = _Entry(
         "ShardsUnassigned",
+        fault="none",
         cause="Copies of shards were on no node at the end of the race.",
         cure="Use fewer replicas than there are data nodes, and check disk space and allocation settings.",
         recognized="Elasticsearch's list of shards after the race.",
         example="index access-logs: 1 replica(s) unassigned at the end (NODE_LEFT)",
         test=_LIFECYCLE,
-        remark=True,
     )
     PRIMARIES_ON_ONE_NODE = _Entry(
         "PrimariesOnOneNode",
+        fault="none",
         cause="All primary shards of an index were on one of several nodes.",
         cure="Give the index as many primary shards as there are nodes, or use one node.",
         recognized="Elasticsearch's list of shards after the race.",
         example="index access-logs: … on …, one of 2 nodes: the others did not index for it except as replicas",
         test=_LIFECYCLE,
-        remark=True,
     )
     SHARDS_IN_MOTION = _Entry(
         "ShardsInMotion",
+        fault="none",
         cause="Copies of shards were made, moved or not yet there while a task was measured.",
         cure="Compare this race with others, and let the track wait for a green cluster before it measures.",
         recognized="Looks at the shards while Rally runs, and Elasticsearch's list of recoveries after it.",
@@ -1113,10 +1192,10 @@ class Reason(StrEnum):
             "index t: shard 0p was made from race-0 to race-1 for 0.2 s of the 10.0 s in which task search was measured"
         ),
         test=_STEADY,
-        remark=True,
     )
     ENVIRONMENT_CHANGED = _Entry(
         "EnvironmentChanged",
+        fault="none",
         cause="A race ran in other surroundings than the first one of its Benchmark.",
         cure=(
             "Write the machines down in elasticsearch.scheduling and race.scheduling, and images by digest, where the "
@@ -1127,10 +1206,10 @@ class Reason(StrEnum):
         ),
         example="unlike in race-1: kernel of load generator 6.1.0, now 6.2.0",
         test=_LIFECYCLE,
-        remark=True,
     )
     CACHE_MEASURED = _Entry(
         "CacheMeasured",
+        fault="none",
         cause="Most look-ups of a searching task were answered by a cache, since it repeats the same searches.",
         cure='Vary the searches, or send them with "cache": false, unless the cache is what you want to measure.',
         recognized="The hits and misses of the request cache and the query cache while the task ran.",
@@ -1139,40 +1218,46 @@ class Reason(StrEnum):
             "measured the cache"
         ),
         test=_STEADY,
-        remark=True,
     )
     REQUESTS_UNEVEN = _Entry(
         "RequestsUneven",
+        fault="none",
         cause="One of several nodes took far more than its share of the requests.",
         cure="Use as many clients as there are nodes, or a multiple of that.",
         recognized="Elasticsearch's count of the requests of Rally's clients, node by node: 1.5 times the mean.",
         example="node race-0 took 900 of 1000 requests, an even share of 2 nodes is 500",
         test=_STEADY,
-        remark=True,
     )
     MERGES_RUNNING = _Entry(
         "MergesRunning",
+        fault="none",
         cause="Merges still ran when the size of the data was read, a minute after the race.",
         cure="Let the track end with a force-merge, or compare the sizes with care.",
         recognized="Elasticsearch's count of running merges, which are waited for for a minute.",
         example=("2 merge(s) still ran when the size of the data was read: it would have become another one"),
         test=_STEADY,
-        remark=True,
     )
     CLOCK_STEPPED = _Entry(
         "ClockStepped",
-        cause="The load generator's clock was set while a task ran, and Rally's throughput is computed from it.",
+        fault="none",
+        cause=(
+            "The load generator's clock was set while a task ran, and Rally's throughput is computed from it, or "
+            "between two tasks."
+        ),
         cure="Keep the machines' clocks right all the time; believe the throughput of windows, of another clock.",
-        recognized="Each sample holds the wall clock and one that only goes forward; their difference changed.",
+        recognized=(
+            "Each sample holds the wall clock and one that only goes forward; their difference changed, in a task or, "
+            "by a second or more, between two."
+        ),
         example=(
             "task search: the load generator's clock was set by 30.00 s or more while it ran: Rally's throughput is "
             "computed from it, the throughput of windows is not"
         ),
         test=_STEADY,
-        remark=True,
     )
     MACHINE_DISTURBED = _Entry(
         "MachineDisturbed",
+        fault="none",
         cause=(
             "The load generator's machine did something else during the race, or was not as fast as before it, or as "
             "around another race of its block."
@@ -1193,64 +1278,64 @@ class Reason(StrEnum):
             "search"
         ),
         test=_MEASUREMENTS,
-        remark=True,
     )
     TARGET_SHARED = _Entry(
         "TargetShared",
+        fault="none",
         cause="The existing cluster indexed or searched for others during the race.",
         cure="Race while nobody else uses the cluster.",
         recognized="The counters of all indices that are not the track's, before and after the race.",
         example="the target worked for others during the race: orders +12 documents, +3 searches",
         test=_LIFECYCLE,
-        remark=True,
     )
     LEFT_ON_TARGET = _Entry(
         "LeftOnTarget",
+        fault="none",
         cause="Something that the track created is still on the existing cluster.",
         cure="Delete what the message names, unless keepCluster asked for it to stay.",
         recognized="After the race the cluster is asked for what the track creates.",
         example="left on the target: index access-logs",
         test=_LIFECYCLE,
-        remark=True,
     )
     RECORD_CUT = _Entry(
         "RecordCut",
+        fault="none",
         cause="Some evidence was left out: of the record, which must fit into a ConfigMap, or of the status.",
         cure="Use fewer nodes, indices or tasks if you need the parts that the message names.",
         recognized="The runner measures the record, the operator what it puts into the status, before they write it.",
         example="left out of the record, which would have been too large: shards",
         test=_LIFECYCLE,
-        remark=True,
     )
     RALLY_WARNING = _Entry(
         "RallyWarning",
+        fault="none",
         cause="Rally warned of something.",
         cure="Read the warning, and what Rally's log in the record has around it.",
         recognized="The warnings in Rally's output.",
         example="Rally: …",
         test=_LIFECYCLE,
-        remark=True,
     )
     METRICS_NOT_STORED = _Entry(
         "MetricsNotStored",
+        fault="none",
         cause="Rally's documents did not all reach the Elasticsearch of race.metricsStore; its numbers are untouched.",
         cure="Look at what the message says the store answered, and race again if you need them there.",
         recognized="The store's answers, while the documents are sent to it after the race.",
         example=("race.metricsStore: 0 documents were stored, not all: GET /_index_template/rally-metrics: HTTP 401 …"),
         test=_METRICS_STORE,
-        remark=True,
     )
     SAMPLES_NOT_KEPT = _Entry(
         "SamplesNotKept",
+        fault="none",
         cause="The samples of a race could not be written to the claim of race.samples; its numbers are not touched.",
         cure="Look at what the message says (most often the volume is full), and race again if you need them.",
         recognized="The operating system's words when the file is written after the race.",
         example="race.samples: …parquet could not be written: No such file or directory",
         test="tests/race/test_kept_samples.py",
-        remark=True,
     )
     MACHINE_FIGURES_INCOMPLETE = _Entry(
         "MachineFiguresIncomplete",
+        fault="none",
         cause="Some of what the machines did during the race could not be recorded.",
         cure=(
             "Look at the source that the message names: Prometheus, Elasticsearch's node stats, or the pod's control "
@@ -1259,19 +1344,19 @@ class Reason(StrEnum):
         recognized="Failed looks of the runner, and sources that gave the operator no answer.",
         example="the runner left no table of its own",
         test="tests/api/test_machines.py",
-        remark=True,
     )
     SEARCHES_WITHOUT_HITS = _Entry(
         "SearchesWithoutHits",
+        fault="none",
         cause="A search found no document, which may be meant, or a mistake in the query, the mapping or the order.",
         cure="Look whether the query should find something, and whether the documents are refreshed before it.",
         recognized="The answer to the task's search, sent once more after the task, has no hits.",
         example="task search: its search found nothing in t, sent once more after the task",
         test=_ANSWERS,
-        remark=True,
     )
     SEARCHES_IN_DOUBT = _Entry(
         "SearchesInDoubt",
+        fault="none",
         cause="It could not be told whether some searches did what they are for.",
         cure="Read why in the message, and look at one answer of the search yourself.",
         recognized=(
@@ -1280,14 +1365,13 @@ class Reason(StrEnum):
         ),
         example="task search: 1 of 2 shards failed, which the search allows",
         test=_ANSWERS,
-        remark=True,
     )
     REQUESTS_REJECTED = _Entry(
         "RequestsRejected",
+        fault="none",
         cause="Elasticsearch rejected requests because it had too much to do, and they were repeated or done in part.",
         cure="Use fewer clients or smaller bulks; or take it as the answer: this is more than the cluster can do.",
         recognized="The nodes' counters of rejected writes and searches around each step, and the bulks sent again.",
         example="…3 writes were rejected while bulk ran",
         test=_ANSWERS,
-        remark=True,
     )

@@ -5,8 +5,10 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from fairlap.api.quantity import DURATION, HEAP, LONGEST, QUANTITY, parse_duration, parse_heap, parse_quantity
+from fairlap.api.quantity import DURATION, HEAP, LONGEST, PATCH, QUANTITY, parse_duration, parse_heap, parse_quantity
+from fairlap.api.spec import ResourceList
 
 
 @pytest.mark.parametrize(
@@ -38,6 +40,33 @@ def test_the_same_amount_is_the_same_number(thousandths: int) -> None:
 def test_bad_quantities(text: str) -> None:
     with pytest.raises(ValueError, match="write for example"):
         parse_quantity(text)
+
+
+@pytest.mark.parametrize(
+    ("number", "instead"),
+    [
+        (0.5, 'write "0.5" or 500m'),
+        (1234.25, 'write "1234.25" or 1234250m'),
+        (0.0005, 'write "0.0005"'),
+        (1e-7, "write for example 500m, 2 or 4Gi"),
+        (-0.5, "write for example 500m, 2 or 4Gi"),
+        (float("nan"), "write for example 500m, 2 or 4Gi"),
+        (float("inf"), "write for example 500m, 2 or 4Gi"),
+    ],
+)
+def test_a_number_with_a_fraction_is_no_quantity_of_a_manifest(number: float, instead: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        ResourceList.model_validate({"cpu": number})
+    (detail,) = refused.value.errors()
+    assert detail["msg"].endswith(instead)
+
+
+@given(st.integers(1, 100_000))
+def test_texts_and_whole_numbers_are_quantities_and_any_amount_in_a_patch(thousandths: int) -> None:
+    amount = thousandths / 1000
+    for given_as in (str(amount), f"{thousandths}m", thousandths, float(thousandths)):
+        assert ResourceList.model_validate({"cpu": given_as}).cpu == str(given_as)
+    assert ResourceList.model_validate({"cpu": amount}, context=PATCH).cpu == str(amount)
 
 
 def test_heap() -> None:

@@ -1,5 +1,6 @@
 """What users write as addresses and latencies: the rules of the schema, as the API server reads them."""
 
+from functools import cache
 from typing import Any
 
 import cel
@@ -13,8 +14,14 @@ from fairlap.api.sweep_spec import Objective
 (BENCHMARK,) = (resource for resource in RESOURCES if resource.kind == "Benchmark")
 
 
-def node(*path: str) -> Json:
+@cache
+def schema() -> Json:
     found: Json = crd(BENCHMARK)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    return found
+
+
+def node(*path: str) -> Json:
+    found = schema()
     for name in path:
         found = found["properties"][name]
     return found

@@ -11,6 +11,7 @@ import yaml
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.names import API_VERSION, COMPARISON_KIND, GROUP, KIND, MAX_COMPARISON_NAME, MAX_NAME
 from fairlap.api.spec import BenchmarkSpec
+from fairlap.comparison.block_reason import BlockReason
 from fairlap.comparison.variants import expand
 from fairlap.plan.accept import objections
 from fairlap.settings import JdkImage, Settings
@@ -67,6 +68,11 @@ def test_no_field_is_without_a_meaning() -> None:
 def test_every_reason_is_explained() -> None:
     text = pages()["reasons.md"]
     assert all(f"## {reason}\n" in text for reason in Reason)
+
+
+def test_every_reason_for_which_a_block_does_not_count_is_explained() -> None:
+    text = (ROOT / "docs" / "comparisons.md").read_text(encoding="utf-8")
+    assert [each for each in BlockReason if f"| `{each}` | {each.sentence} |\n" not in text] == []
 
 
 def test_reasons_in_the_prose_exist() -> None:

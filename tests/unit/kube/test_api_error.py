@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlap.kube.api_error import ApiError
+from fairlap.kube.api_error import ApiError, QuotaRefusal
 
 SILENT = 'Internal error occurred: failed calling webhook "x": failed to call webhook: Post "https://x": EOF'
 DENIED = 'admission webhook "x" denied the request: no'
@@ -59,3 +59,30 @@ def test_what_is_refused_while_others_may_go_on(status: int, message: str, refus
 @pytest.mark.parametrize(("status", "unanswered"), [(0, True), (500, True), (504, True), (409, False), (422, False)])
 def test_what_may_have_been_carried_out_all_the_same(status: int, unanswered: bool) -> None:
     assert ApiError(status, "no").unanswered is unanswered
+
+
+@pytest.mark.parametrize(
+    ("message", "quota", "words"),
+    [
+        ('benchmarks.fairlap.dev "x" is forbidden: exceeded quota: q, requested: count/benchmarks.fairlap.dev=1',
+         QuotaRefusal.EXCEEDED,
+         "quota exceeded (raise it, or delete what is over): q, requested: count/benchmarks.fairlap.dev=1"),
+        ('pods "x" is forbidden: failed quota: q: must specify limits.cpu', QuotaRefusal.UNSPECIFIED,
+         "a quota asks for what is not set (set it, or change the quota): q: must specify limits.cpu"),
+        ('jobs.batch "x" is forbidden: insufficient quota to consume: count/jobs.batch', QuotaRefusal.UNCOVERED,
+         "no quota covers it (create one in the namespace that does): count/jobs.batch"),
+        ('jobs.batch "x" is forbidden: status unknown for quota: q, resources: pods', QuotaRefusal.UNCOUNTED,
+         "a quota is not counted yet (wait; if that stays, look at kube-controller-manager): q, resources: pods"),
+        ('jobs.batch "x" is forbidden: ValidatingAdmissionPolicy "exceeded-quota" denied request', None, ""),
+        (RBAC, None, ""),
+    ],
+)  # fmt: skip
+def test_only_a_quota_that_is_full_is_called_exceeded(message: str, quota: QuotaRefusal | None, words: str) -> None:
+    error = ApiError(403, message)
+    assert (error.quota, error.quota_words, error.over_quota) == (quota, words, quota is not None)
+    assert ApiError(409, message).quota is None
+
+
+@pytest.mark.parametrize("refusal", QuotaRefusal)
+def test_each_refusal_of_a_quota_has_its_words(refusal: QuotaRefusal) -> None:
+    assert ApiError(403, f"x: {refusal} quota: q").quota_words.endswith("): q")

@@ -12,7 +12,7 @@ from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, DifferenceStatus, Expected, Verdict
 from fairlap.api.status import RemarkStatus
 from fairlap.comparison.foresight import Foreseen
-from fairlap.comparison.variants import ResolvedVariant, expand
+from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, ComparisonSubject, SeenRace
 from fairlap.plan.comparison.judges import Judges
@@ -108,17 +108,28 @@ class Court:
         return Judges(self.judge, self.diff, self.expect, self.foresee)
 
 
+SUBJECTS: dict[str, ComparisonSubject] = {}
+"""by what was written in their spec: one expands its variants once, and a film looks at it hundreds of times"""
+
+
+def subject_of(spec: ComparisonSpec) -> ComparisonSubject:
+    written = spec.model_dump_json(exclude_unset=True)
+    if written not in SUBJECTS:
+        SUBJECTS[written] = ComparisonSubject(name="upgrade", namespace="ns", uid="u-1", generation=1, spec=spec)
+    return SUBJECTS[written]
+
+
 def seen(of: ComparisonSpec | None = None, status: ComparisonStatus | None = None, **changes: Any) -> ComparisonSeen:
-    subject = ComparisonSubject(name="upgrade", namespace="ns", uid="u-1", generation=1, spec=of or comparison())
     base = ComparisonSeen(
-        subject=subject, status=status or ComparisonStatus(), settings=SETTINGS, now=START, turn=Turn(mine=True)
-    )
+        subject=subject_of(of or comparison()), status=status or ComparisonStatus(), settings=SETTINGS, now=START,
+        turn=Turn(mine=True),
+    )  # fmt: skip
     return replace(base, **{"confirmed": True, "machines": (), **changes})
 
 
 def accepted(look: ComparisonSeen, court: Court) -> ComparisonSeen:
     """What is seen after the first status was written."""
-    variants = [variant.name for variant in expand(look.subject.spec)]
+    variants = [variant.name for variant in look.subject.variants]
     asked = replace(look, dry_runs=dict.fromkeys(variants, ""), priors={})
     return replace(look, status=plan_comparison(asked, court.judges).status)
 

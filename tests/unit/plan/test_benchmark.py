@@ -5,19 +5,21 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from world import READY, START, cluster, good_record, is_true, job, later, pod, progress, seen, spec
+from world import READY, SETTINGS, START, cluster, good_record, is_true, job, later, pod, progress, seen, spec
 
 from fairlap.api.spec import Track
 from fairlap.api.status import BenchmarkStatus, RaceStatus, Step
+from fairlap.plan.accept import objections
 from fairlap.plan.benchmark import plan
 from fairlap.plan.conditions import condition, stamp
 from fairlap.plan.explain.trouble import find_troubles
 from fairlap.plan.keep import kept_until
 from fairlap.plan.seen import Children, LogOf, Plan, Refusal, Seen, Warned
-from fairlap.plan.transition import PROGRESS_LENGTH
+from fairlap.plan.transition import PROGRESS_LENGTH, one_line
 from fairlap.queue.turn import Turn
+from fairlap.runtime.races import seen_race
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Outcome
+from fairlap_race.contract.record import Outcome, Record
 
 Json = dict[str, Any]
 CHECKED = spec(race={"params": {"bulk_size": 100}})
@@ -58,6 +60,16 @@ def test_a_builtin_track_as_it_is_needs_no_check() -> None:
     assert is_true(begun, "Accepted")
     todo = plan(seen(begun))
     assert todo.status.step and (todo.status.step.name, stage(todo)) == ("smoke", "Provisioning")
+
+
+def test_of_several_objections_the_progress_is_the_first_whatever_stands_in_it() -> None:
+    wanted = spec(race={"telemetryParams": {"a. b": 1, "c": 2}}, elasticsearch={"java": 99})
+    first, *others = objections(wanted, SETTINGS)
+    refused = plan(seen(of=wanted)).status
+    assert others and all(each.message in refused.message for each in (first, *others))
+    assert refused.progress == one_line(first.message)
+    alone = plan(seen(of=spec(race={"telemetryParams": {"a. b": 1}}))).status
+    assert alone.progress.startswith("race.telemetryParams sets a. b, which is of no device")
 
 
 def test_checks_the_track_before_it_asks_for_a_cluster() -> None:
@@ -435,6 +447,16 @@ def test_no_loss_before_the_record_itself_was_read(how: str) -> None:
     assert todo.look == ("records",) and not todo.status.failing
     todo = plan(replace(blind, records={"race-1": good_record()}))
     assert stage(todo) == "Cleaning" and not todo.status.failing and todo.status.races[0].valid
+
+
+def test_what_of_the_spec_a_race_failed_for_is_kept_as_the_record_says_it() -> None:
+    refused = Outcome(Reason.UNKNOWN_TASK, "requireTasks: no task b", "requireTasks")
+    read = Record.from_json(replace(good_record(), outcome=refused).to_json())
+    status = plan(replace(running(progress=progress("done")), records={"race-1": read})).status
+    assert (status.field, status.message) == ("requireTasks", "race-1: requireTasks: no task b")
+    assert seen_race({"metadata": {"name": "b", "uid": "u"}, "status": status.to_json()}).field == "requireTasks"
+    forged = replace(good_record(), outcome=replace(refused, field="x" * 1000))
+    assert plan(replace(running(progress=progress("done")), records={"race-1": forged})).status.field == "x" * 63
 
 
 def test_an_unreadable_record_is_a_failed_race() -> None:

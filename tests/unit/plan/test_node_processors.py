@@ -86,6 +86,94 @@ def test_why_they_share_is_said() -> None:
     )
 
 
+ONLY_FOUR = {"scheduling": {"machines": ["four"]}}
+HDD = {"scheduling": {"nodeSelector": {"disk": "hdd"}}}
+LARGE = {"resources": {"limits": {"cpu": "8", "memory": "1Gi"}, "requests": {"cpu": "8"}}}
+EXCLUSIVE = {"scheduling": {"exclusiveNodes": True}}
+NONE_MATCHES = "no machine matches {} (machines, nodeSelector and tolerations)"
+
+
+@pytest.mark.parametrize(
+    ("elasticsearch", "race", "machines", "lack"),
+    [
+        pytest.param(
+            {"nodes": 5, **ONLY_FOUR}, {}, [TWO, FOUR, TAINTED],
+            "1 machine of 3.92 processors for pods altogether (elasticsearch.scheduling allows no other) cannot give a "
+            "whole one to each of 5 nodes",
+            id="machines-that-are-not-named",
+        ),
+        pytest.param(
+            {"nodes": 6}, {}, [TWO, FOUR, TAINTED],
+            "2 machines of 5.82 processors for pods altogether (elasticsearch.scheduling allows no other) cannot give "
+            "a whole one to each of 6 nodes beside the load generator's 0.5",
+            id="taints",
+        ),
+        pytest.param({"nodes": 2, **HDD}, {}, [TWO], NONE_MATCHES.format("elasticsearch.scheduling"), id="no-label"),
+        pytest.param({}, {}, [TAINTED], NONE_MATCHES.format("elasticsearch.scheduling"), id="all-tainted"),
+        pytest.param({}, HDD, [TWO, FOUR], NONE_MATCHES.format("race.scheduling"), id="no-label-for-the-generator"),
+        pytest.param(
+            {}, LARGE, [TWO, FOUR],
+            "no machine that race.scheduling allows has 8 processors for pods, which the load generator asks for "
+            "(race.resources)",
+            id="a-generator-that-fits-nowhere",
+        ),
+        pytest.param(
+            {"nodes": 2, "scheduling": {"machines": ["two"]}}, ONLY_FOUR, [TWO, FOUR],
+            "1 machine of 1.9 processors for pods altogether (elasticsearch.scheduling allows no other) cannot give a "
+            "whole one to each of 2 nodes",
+            id="a-generator-with-room-elsewhere",
+        ),
+        pytest.param(
+            {"nodes": 2, **EXCLUSIVE}, {}, [TWO, FOUR],
+            "2 machines of 5.82 processors for pods altogether cannot give a whole one to each of 2 nodes "
+            "(exclusiveNodes: each alone on a machine) beside the load generator's 0.5",
+            id="exclusive",
+        ),
+    ],
+)  # fmt: skip
+def test_why_they_share_is_said_of_machines_that_may_be_used_alone(
+    elasticsearch: dict[str, Any], race: dict[str, Any], machines: list[MachineCapacity], lack: str
+) -> None:
+    found = decide(spec(elasticsearch, race), machines)
+    assert not found.whole
+    assert found.message == f"elasticsearch.resources names no CPU, and {lack}: nodes share them"
+
+
+def machine(name: str, millicores: int) -> MachineCapacity:
+    return MachineCapacity(name, millicores, {})
+
+
+@pytest.mark.parametrize(
+    ("nodes", "machines", "cpu"),
+    [
+        pytest.param(1, {"a": 16000}, "100m", id="none-for-the-generator"),
+        pytest.param(1, {"a": 16000, "b": 500}, "1", id="one-and-one"),
+        pytest.param(1, {"a": 1000, "b": 16000}, "1", id="the-generator-on-either"),
+        pytest.param(2, {"a": 16000, "b": 900}, "100m", id="two-machines"),
+        pytest.param(2, {"a": 16000, "b": 900, "c": 500}, "500m", id="a-small-one-takes-no-whole"),
+        pytest.param(2, {"a": 16000, "b": 1000, "c": 500}, "1", id="three-machines"),
+        pytest.param(2, {"a": 16000, "b": 1000, "c": 400}, "100m", id="too-small-for-the-generator"),
+    ],
+)
+def test_exclusive_nodes_have_a_machine_each_and_the_generator_another(
+    nodes: int, machines: dict[str, int], cpu: str
+) -> None:
+    found = decide(spec({"nodes": nodes, **EXCLUSIVE}), [machine(*each) for each in machines.items()])
+    assert (found.cpu, found.whole) == (cpu, cpu == "1")
+
+
+@given(st.integers(1, 5), st.dictionaries(st.sampled_from("abcdefg"), st.integers(0, 2500)))
+def test_exclusive_nodes_are_given_whole_ones_exactly_where_some_placement_has_them(
+    nodes: int, sizes: dict[str, int]
+) -> None:
+    machines = [machine(*each) for each in sizes.items()]
+    possible = any(
+        sizes[generator] >= 500 and sum(size >= 1000 for name, size in sizes.items() if name != generator) >= nodes
+        for generator in sizes
+    )
+    assert decide(spec({"nodes": nodes, **EXCLUSIVE}), machines).whole is (possible or not machines)
+
+
 @pytest.mark.parametrize(
     ("resources", "words"),
     [
@@ -136,10 +224,11 @@ def test_a_node_that_tells_what_nobody_can_read_ends_no_benchmark(cores: str) ->
     st.integers(min_value=1, max_value=50),
     st.lists(st.integers(min_value=0, max_value=64_000), max_size=8),
     st.integers(min_value=1, max_value=64_000),
+    st.booleans(),
 )
-def test_one_more_machine_never_takes_anything_away(nodes: int, cores: list[int], more: int) -> None:
+def test_one_more_machine_never_takes_anything_away(nodes: int, cores: list[int], more: int, exclusive: bool) -> None:
     machines = [MachineCapacity(f"m{index}", each, {}) for index, each in enumerate([*cores, more])]
-    wanted = spec({"nodes": nodes})
+    wanted = spec({"nodes": nodes, "scheduling": {"exclusiveNodes": exclusive}})
     if len(machines) > 1:
         order = ["100m", "500m", "1"]
         less, all_of_them = decide(wanted, machines[:-1]), decide(wanted, machines)

@@ -1,14 +1,16 @@
 """What is not stored as it was written is found out by comparing, and named by its path."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from world import START, is_true
 
-from fairlap.api.crd import COMPARISON, crd
+from fairlap.api.base import Answer
+from fairlap.api.crd import BENCHMARK, COMPARISON, Resource, crd
 from fairlap.api.status import BenchmarkStatus
+from fairlap.api.steering import Steering, Steers, steering
 from fairlap.plan.outdated_crd import (
     COMPARISON_STEERING,
     STEERING,
@@ -88,27 +90,64 @@ def schemas() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def test_what_steers_is_in_the_schema() -> None:
-    status, _ = schemas()
-    for path in STEERING:
-        node = status["properties"]["status"]
-        for name in path.split("."):
-            node = node.get("items", node)["properties"][name]
+    find_in_schema(BENCHMARK, STEERING)
 
 
 def test_what_steers_a_comparison_is_in_its_schema() -> None:
-    (version,) = crd(COMPARISON)["spec"]["versions"]
-    for path in COMPARISON_STEERING:
+    find_in_schema(COMPARISON, COMPARISON_STEERING)
+
+
+def find_in_schema(resource: Resource, found: Steering) -> None:
+    (version,) = crd(resource)["spec"]["versions"]
+    assert len(found.decided_by) > 25
+    for path in found.decided_by | found.read_by:
         node: dict[str, Any] = version["schema"]["openAPIV3Schema"]["properties"]["status"]
         for name in path.split("."):
-            node = node.get("items", node)["properties"][name]
+            node = node.get("items") or node.get("additionalProperties") or node
+            node = node["properties"][name]
 
 
 @pytest.mark.parametrize(
     "field", ["block", "blocks", "variants", "seed", "calibrateEvery", "startTime", "queuedTime", "block.valid",
-              "blocks.races.benchmark"],
+              "blocks.races.benchmark", "suspendedTime", "knownNoise", "knownNoise.kinds", "block.meetsAt",
+              "block.races.reason", "blocks.reason", "blocks.races.seconds", "variants.lackingMemory"],
 )  # fmt: skip
 def test_what_decisions_about_a_comparison_stand_on(field: str) -> None:
     assert steers({field}, COMPARISON_STEERING)
+
+
+@pytest.mark.parametrize(
+    ("fields", "steering", "does"),
+    [
+        ({"results.tasks.samples"}, STEERING, True), ({"results.tasks"}, STEERING, False),
+        ({"results"}, STEERING, False), ({"races.remarks.reason"}, STEERING, True),
+        ({"contenders.gates.verdict"}, COMPARISON_STEERING, True),
+        ({"contenders"}, COMPARISON_STEERING, False),
+        ({"findings", "costSeconds"}, COMPARISON_STEERING, False),
+    ],
+)  # fmt: skip
+def test_what_a_part_cannot_be_read_without_steers_though_the_part_does_not(
+    fields: set[str], steering: Steering, does: bool
+) -> None:
+    assert steers(fields, steering) is does
+
+
+class _Part(Answer):
+    needed: str
+    other: str = ""
+
+
+class _Status(Answer):
+    seen_at: Annotated[str, Steers()] = ""
+    parts: Annotated[tuple[_Part, ...], Steers()] = ()
+    by_name: dict[str, _Part | None] | None = None
+    shown: str = ""
+
+
+def test_what_is_marked_in_a_model_steers_by_the_name_that_the_api_server_knows() -> None:
+    found = steering(_Status)
+    assert found == Steering(frozenset({"seenAt", "parts"}), frozenset({"parts.needed", "byName.needed"}))
+    assert steers({"parts.other"}, found) and not steers({"shown"}, found) and not steers({"byName.other"}, found)
 
 
 def test_what_an_older_schema_lacks() -> None:

@@ -171,4 +171,4 @@ def test_a_life_is_the_same_without_what_does_not_steer(name: str) -> None:
             poorer = life(name, path)
         except ValidationError as error:
             pytest.fail(f"without {path} the status cannot be read: {error}")
-        assert poorer.waits or poorer.done == whole.done, f"without {path} another life is led: add it to STEERING"
+        assert poorer.waits or poorer.done == whole.done, f"without {path} another life is led: mark it Steers()"

@@ -82,6 +82,18 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"elasticsearch": {"storage": {"size": "0Gi"}}},
         "elasticsearch.storage.size 0Gi is nothing: write for example 20Gi",
     ),
+    "two bytes": (
+        {"elasticsearch": {"resources": {"limits": {"memory": "2000m"}}}},
+        "elasticsearch.resources.limits.memory 2000m is 2 bytes, less than 1Mi: write for example 2Gi",
+    ),
+    "a request of two bytes": (
+        {"race": {"resources": {"requests": {"memory": "2"}}}},
+        "race.resources.requests.memory 2 is 2 bytes, less than 1Mi: write for example 2Gi",
+    ),
+    "a volume of 20 KiB": (
+        {"elasticsearch": {"storage": {"size": "20Ki"}}},
+        "elasticsearch.storage.size 20Ki is 20480 bytes, less than 1Mi: write for example 20Gi",
+    ),
     "no memory": (
         {"race": {"resources": {"limits": {"memory": "0.0"}}}},
         "race.resources.limits.memory 0.0 is nothing: write for example 2Gi",

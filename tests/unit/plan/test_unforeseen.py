@@ -3,13 +3,18 @@
 import json
 
 import pytest
+from comparison_world import seen as comparison_seen
 from pydantic import ValidationError
 from tests.fixtures.message_form import looks_like
 from world import START, is_true, spec
 
 from fairlap.api.base import Json
+from fairlap.api.comparison_status import ComparisonStatus
+from fairlap.api.condition_types import ComparisonReason
+from fairlap.api.names import COMPARISON_KIND
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
+from fairlap.plan.comparison.verdict_reached import fail
 from fairlap.plan.conditions import condition, stamp
 from fairlap.plan.transition import PROGRESS_LENGTH
 from fairlap.plan.unforeseen import Ending, internal_error, last_word, left_behind, pause_after, unreadable
@@ -84,6 +89,23 @@ def test_what_had_failed_already_is_still_told() -> None:
     stored = {"failing": True, "reason": "ErrorRate", "message": "7 of 9 failed"}
     said = last_word(stored, Ending(Reason.INTERNAL_ERROR, "m"), START)
     assert said["message"] == "m; before that ErrorRate: 7 of 9 failed" and "failing" not in said
+
+
+def test_a_comparison_that_ends_at_once_says_so_in_each_of_its_conditions() -> None:
+    """As one that fails by a decision does: who waits for GatePassed is not left waiting."""
+    times = {"admittedTime": stamp(START), "queuedTime": stamp(START)}
+    racing = {"type": "Compared", "status": "False", "reason": "Racing", "lastTransitionTime": stamp(START)}
+    stored = {"phase": "Racing", "block": {"number": 1}, "blocks": [{"number": 1}], **times, "conditions": [racing]}
+    ending = internal_error(KeyError("a"), COMPARISON_KIND)
+    status = ComparisonStatus.model_validate(last_word(stored, ending, START, COMPARISON_KIND))
+    decided = fail(comparison_seen(), ComparisonStatus(), ComparisonReason.INTERNAL_ERROR, "it cannot go on")
+    expected = {(each.type, each.holds, each.reason) for each in decided.observed}
+    assert {(each.type, each.status == "True", each.reason) for each in status.conditions} == expected
+    assert ("GatePassed", False, "InternalError") in expected and ("Failed", True, "InternalError") in expected
+    assert (status.block, status.admitted_time, status.queued_time) == (None, None, None) and status.blocks
+    failed = condition(status, "Failed")
+    assert failed and Reason.INTERNAL_ERROR.cure in failed.message
+    assert status.message == "the operator cannot go on with this Comparison: KeyError: 'a'"
 
 
 def invalid() -> ValidationError:

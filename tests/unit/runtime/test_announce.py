@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, VariantStatus
+from fairlap.api.comparison_status import Block, ComparisonStatus, ContenderStatus, RaceOfBlock, VariantStatus
 from fairlap.api.status import BenchmarkStatus, Condition
 from fairlap.runtime.announce import announcements, comparison_announcements
 
@@ -50,3 +50,16 @@ def test_what_is_not_raced_and_what_there_may_be_no_machine_for_is_told_once() -
         ("Warning", "Unschedulable", "variant b: too much"),
     ]
     assert not list(comparison_announcements(begun, begun.model_copy(update={"progress": "on"})))
+
+
+def test_why_a_block_does_not_count_is_told_in_a_sentence_also_where_no_race_says_it() -> None:
+    race = RaceOfBlock(variant="a", benchmark="b", valid=False, reason="OutOfMemory", message="killed")
+    blocks = [
+        Block(number=1, valid=False, reason="OutOfMemory", races=[race]),
+        Block(number=2, valid=False, reason="RecordLost"),
+    ]
+    told = comparison_announcements(ComparisonStatus(), ComparisonStatus(blocks=blocks))
+    assert [each.message for each in told] == [
+        "block 1 does not count: OutOfMemory: killed",
+        "block 2 does not count: RecordLost: The block's numbers could not be kept, or somebody deleted them.",
+    ]

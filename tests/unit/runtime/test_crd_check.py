@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from fairlap.api.crd import crd
+from fairlap.api.crd import Resource, crd
 from fairlap.kube.api_error import ApiError
-from fairlap.runtime.crd_check import MISSING, check_crd
+from fairlap.runtime import crd_check
+from fairlap.runtime.crd_check import MISSING, check_crd, newer_defaults
 
 
 class Server:
@@ -46,3 +47,20 @@ def test_without_a_schema_nothing_is_claimed() -> None:
     server: Any = Server(None)
     with pytest.raises(ApiError):
         asyncio.run(check_crd(server))
+
+
+def test_our_schema_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def noted(resource: Resource) -> Any:
+        made.append(resource.kind)
+        return crd(resource)
+
+    monkeypatch.setattr(crd_check, "crd", noted)
+    crd_check.own_schema.cache_clear()
+    (version,) = crd()["spec"]["versions"]
+    server: Any = Server(version["schema"]["openAPIV3Schema"])
+    for _ in range(2):
+        asyncio.run(check_crd(server))
+        assert asyncio.run(newer_defaults(server, "Benchmark")) == {}
+    assert made == ["Benchmark"]

@@ -3,32 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Final
 
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import PREPARATION, Block, ComparisonStatus, CurrentBlock, RaceOfBlock
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
+from fairlap.comparison.block_reason import BlockReason, fault_of
 from fairlap.comparison.disturbed_race import DISTURBED, disturbance
 from fairlap.comparison.expectation import calibrated_every
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.answer import answer
 from fairlap.plan.comparison.block_words import (
-    CLUSTER_IN_DOUBT,
-    CLUSTER_RESTARTED,
-    NAME_TAKEN,
-    NOT_A_VARIANTS_FAULT,
-    RACE_DELETED,
-    RACE_REFUSED,
-    RACE_SUSPENDED,
-    RECORD_LOST,
     block_findings,
     block_title,
     counting,
     describe_losses,
     lost_races,
     next_title,
-    no_room,
     outlook,
     retries_spent,
     seconds_of_a_race,
@@ -48,21 +39,6 @@ from fairlap_race.contract.reasons import Reason
 
 _PATIENCE = timedelta(minutes=15)
 _LOOK_AGAIN_SECONDS = 5.0
-# The first two lines are of the cluster that races are on, which may be another one the next time.
-_NOT_OF_THE_SPEC: Final[frozenset[str]] = frozenset(
-    {
-        *(Reason.EVICTED, Reason.PROVISIONING_TIMEOUT, Reason.RACE_ABORTED, Reason.JOB_LOST),
-        *(Reason.ELASTICSEARCH_RESTARTED, Reason.NODE_LEFT, Reason.CLUSTER_UNREACHABLE),
-        *(RACE_DELETED, RACE_SUSPENDED, RACE_REFUSED, NAME_TAKEN),
-    }
-)
-_OF_THE_SPEC: Final[frozenset[str]] = frozenset(
-    {
-        *(Reason.INVALID_SPEC, Reason.UNKNOWN_TRACK, Reason.UNKNOWN_CHALLENGE, Reason.UNKNOWN_TASK),
-        *(Reason.UNKNOWN_PARAMETER, Reason.PARAMETER_MISSING, Reason.TEMPLATE_ERROR),
-    }
-)
-"""Not TrackInvalid, as which a package ends that was not to be had, nor NoTasks, as an engine that does not answer."""
 _LONGEST_DISTURBANCE = 400
 """Characters of it in a status, which has room for all races of all blocks; the block's record has it whole."""
 
@@ -85,10 +61,9 @@ def close_block(
         return _closed(seen, _as_recorded(block, kept, name), variants, judges)
     left = seconds_until_given_up(seen, block)
     if seen.refusal or ((seen.foreign or seen.hindrance) and left <= 0):
-        reason = NAME_TAKEN if seen.foreign and not seen.refusal else RECORD_LOST
+        reason = BlockReason.NAME_TAKEN if seen.foreign and not seen.refusal else BlockReason.RECORD_LOST
         return _closed(seen, _lost(_block(block, ""), reason), variants, judges)
-    full = no_room(seen.hindrance) if seen.hindrance else ""
-    words = f"{block_title(seen.subject.spec, block)} · {seen.foreign or full or 'keeping its numbers'}"
+    words = f"{block_title(seen.subject.spec, block)} · {seen.foreign or seen.hindrance or 'keeping its numbers'}"
     status = changed(seen.status, progress=one_line(words))
     return ComparisonPlan(status, record=name, wake_in=min(_LOOK_AGAIN_SECONDS, max(left, 1.0)))
 
@@ -120,7 +95,8 @@ def _prepared(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPlan:
     gave_way = there is not None and there.uid == race.uid and there.gave_way
     in_turn = gave_way and not retries_spent(spec.design, status.blocks)
     # Where blocks count, spec and track were prepared before.
-    if in_turn or over.reason in _NOT_OF_THE_SPEC or counting(status.blocks):
+    may_pass = fault_of(over.reason) in ("cluster", "none")
+    if in_turn or may_pass or counting(status.blocks):
         return _race_again(seen, status, over)
     return _refuse_race(seen, status, race, ComparisonReason.PREPARATION_FAILED)
 
@@ -129,13 +105,15 @@ def _refuse_race(
     seen: ComparisonSeen, status: ComparisonStatus, race: RaceOfBlock, reason: ComparisonReason
 ) -> ComparisonPlan:
     """Return the plan that ends since a race can never be; `reason`: where its own says nothing of the Comparison."""
-    name, _, told = race.message.partition(": ")
+    there = seen.races.get(race.benchmark)
+    field = there.field if there is not None and there.uid == race.uid else ""
+    told = race.message.replace(f"{field}: ", "", 1) if field else race.message
     # These two were asked of the Benchmark by fields that the Comparison itself wrote.
-    if name == RACED_AGAIN:
+    if field == RACED_AGAIN:
         text = f"design.tasks: variant {race.variant}: {told}"
         return refuse(seen, status, ComparisonReason.INVALID_SPEC, text)
     unknown = race.reason == Reason.UNKNOWN_TASK
-    if unknown and name == REQUIRE_TASKS:
+    if unknown and field == REQUIRE_TASKS:
         text = f"{_naming_tasks(seen.subject.spec)}: variant {race.variant}: {told}"
         return refuse(seen, status, ComparisonReason.UNKNOWN_TASK, text)
     text = f"variant {race.variant}: {race.reason}: {race.message}"
@@ -164,7 +142,9 @@ def _closed(seen: ComparisonSeen, over: Block, variants: Sequence[ResolvedVarian
     over = set_aside(spec.design, before.blocks, over)
     # The answer stands on what is kept: a block whose record somebody deleted is raced again, too.
     kept = [
-        each if not each.valid or each.number == PREPARATION or records.get(each.number) else _lost(each, RECORD_LOST)
+        each
+        if not each.valid or each.number == PREPARATION or records.get(each.number)
+        else _lost(each, BlockReason.RECORD_LOST)
         for each in before.blocks
     ]
     blocks = [*_without_doubtful(spec, kept, over), over]
@@ -192,7 +172,7 @@ def _impossible(spec: ComparisonSpec, before: Sequence[Block], over: Block) -> R
 
     On fresh clusters the same race was checked in the preparation; on a kept one another race was: of all tasks.
     """
-    if not spec.design.keeps_clusters or counting(before) or over.reason not in _OF_THE_SPEC:
+    if not spec.design.keeps_clusters or counting(before) or fault_of(over.reason) != "spec":
         return None
     return next((race for race in over.races if race.valid is False and race.reason == over.reason), None)
 
@@ -202,10 +182,10 @@ def _without_doubtful(spec: ComparisonSpec, blocks: Sequence[Block], over: Block
 
     A preparation becomes void with it, so that they are built and filled again.
     """
-    ours = NOT_A_VARIANTS_FAULT - {CLUSTER_RESTARTED, RECORD_LOST}
-    if spec.design.state == "Fresh" or over.valid or over.reason in ours:
+    touched = fault_of(over.reason) != "none" or over.reason in (BlockReason.CLUSTER_RESTARTED, BlockReason.RECORD_LOST)
+    if spec.design.state == "Fresh" or over.valid or not touched:
         return list(blocks)
-    doubtful = {"valid": False, "reason": CLUSTER_IN_DOUBT}
+    doubtful = {"valid": False, "reason": str(BlockReason.CLUSTER_IN_DOUBT)}
     return [each.model_copy(update=doubtful) if each.number == PREPARATION and each.valid else each for each in blocks]
 
 
@@ -214,7 +194,7 @@ def _race_again(seen: ComparisonSeen, status: ComparisonStatus, over: Block) -> 
     spec = seen.subject.spec
     title, last = block_title(spec, over), why_void(over)
     why = f"{last.variant}: {last.reason}: {last.message}" if last else over.reason
-    if over.reason == RECORD_LOST and seen.refusal:
+    if over.reason == BlockReason.RECORD_LOST and seen.refusal:
         why = f"{why}: the API server would not keep its numbers: {seen.refusal}"
     if not (spent := retries_spent(spec.design, status.blocks)):
         status = changed(give_place_up(seen, status), progress=one_line(f"{title} is raced again ({why})"))
@@ -233,8 +213,8 @@ def _as_recorded(block: CurrentBlock, kept: BlockRecord, name: str) -> Block:
     for race in block.races:
         known = told.get(race.benchmark)
         if race.valid and known is None:
-            races.append(_invalid(race, RECORD_LOST, "its numbers could not be kept"))
-        elif known and not known.valid and (race.valid or known.reason == CLUSTER_RESTARTED):
+            races.append(_invalid(race, BlockReason.RECORD_LOST, "its numbers could not be kept"))
+        elif known and not known.valid and (race.valid or known.reason == BlockReason.CLUSTER_RESTARTED):
             races.append(_invalid(race, known.reason[:63], known.message))  # as when its cluster's owner was deleted
         elif race.valid and known and (how := disturbance(known)) is not None:
             races.append(race.model_copy(update={"reason": DISTURBED, "message": how[:_LONGEST_DISTURBANCE]}))
@@ -242,16 +222,17 @@ def _as_recorded(block: CurrentBlock, kept: BlockRecord, name: str) -> Block:
             races.append(race)
     valid = block.valid is not False and len(races) == len(block.order) and all(race.valid for race in races)
     reasons = [race.reason for race in races if not race.valid]
-    reason = CLUSTER_RESTARTED if CLUSTER_RESTARTED in reasons else block.reason or next(iter(reasons), "")
+    restarted = next((each for each in reasons if each == BlockReason.CLUSTER_RESTARTED), "")
+    reason = restarted or block.reason or next(iter(reasons), "")
     return _block(block, name).model_copy(update={"races": races, "valid": valid, "reason": reason})
 
 
 def _invalid(race: RaceOfBlock, reason: str, message: str) -> RaceOfBlock:
-    return race.model_copy(update={"valid": False, "reason": reason, "message": message})
+    return race.model_copy(update={"valid": False, "reason": str(reason), "message": message})
 
 
 def _lost(block: Block, reason: str) -> Block:
-    return block.model_copy(update={"valid": False, "reason": block.reason or reason})
+    return block.model_copy(update={"valid": False, "reason": block.reason or str(reason)})
 
 
 def _block(block: CurrentBlock, record: str) -> Block:

@@ -12,15 +12,12 @@ from datetime import timedelta
 
 from fairlap.api.comparison_status import PREPARATION, BlockStage, ComparisonStatus, CurrentBlock, RaceOfBlock
 from fairlap.api.condition_types import ComparisonReason
+from fairlap.comparison.block_reason import BlockReason
 from fairlap.comparison.tasks_in_turn import unlike_tasks
 from fairlap.comparison.variants import ResolvedVariant
 from fairlap.plan.comparison.block_close import close_block, seconds_until_given_up
 from fairlap.plan.comparison.block_words import (
-    NAME_TAKEN,
-    OTHERS_LEFT,
-    RACE_REFUSED,
     block_title,
-    no_room,
     race_title,
     refused_processors,
 )
@@ -103,12 +100,12 @@ def _starting(seen: ComparisonSeen, block: CurrentBlock, variants: Sequence[Reso
     if since.passed(seen.now) and not seen.confirmed:
         return ComparisonPlan(seen.status, look=("races",))
     if seen.refusal:
-        return _void(seen, block, RACE_REFUSED, f"Benchmark {race.benchmark} was refused: {seen.refusal}")
+        return _void(seen, block, BlockReason.RACE_REFUSED, f"Benchmark {race.benchmark} was refused: {seen.refusal}")
     left = seconds_until_given_up(seen, block)
     if seen.foreign and left <= 0:
-        return _void(seen, block, NAME_TAKEN, seen.foreign)
+        return _void(seen, block, BlockReason.NAME_TAKEN, seen.foreign)
     if seen.hindrance and left <= 0:  # others wait for the place
-        return _void(seen, block, RACE_REFUSED, no_room(seen.hindrance))
+        return _void(seen, block, BlockReason.RACE_REFUSED, seen.hindrance)
     prepared = benchmark_of(seen.status, race, range(PREPARATION, PREPARATION + 1))
     kept = seen.subject.spec.design.keeps_clusters
     create = race_to_create(
@@ -122,8 +119,7 @@ def _starting(seen: ComparisonSeen, block: CurrentBlock, variants: Sequence[Reso
         shares=bool(refused_processors([*seen.status.blocks, block])),
         avoid=_machines_before(seen, block),
     )
-    full = no_room(seen.hindrance) if seen.hindrance else ""
-    progress = one_line(f"{title} · {seen.foreign or full or 'starting'}")
+    progress = one_line(f"{title} · {seen.foreign or seen.hindrance or 'starting'}")
     wake_in = min(_LOOK_AGAIN_SECONDS, max(left, 1.0))
     return ComparisonPlan(changed(seen.status, progress=progress), create=create, wake_in=wake_in)
 
@@ -164,7 +160,7 @@ def _running_in_turn(seen: ComparisonSeen, block: CurrentBlock) -> ComparisonPla
         wakes = [state.wake_in for state in states if state.wake_in is not None]
         return ComparisonPlan(changed(seen.status, progress=words), wake_in=min(wakes, default=None))
     faults = [state.reason for state in states if not state.valid]
-    missing = [OTHERS_LEFT] if len(block.races) < len(block.order) else []
+    missing = [BlockReason.OTHERS_LEFT] if len(block.races) < len(block.order) else []
     blamed = next((each for each in faults if each != Reason.RACE_ABORTED), next(iter([*faults, *missing]), ""))
     races = [_ended_in_turn(*each, blamed) for each in zip(block.races, states, strict=True)]
     changes: dict[str, object] = {"valid": False, "reason": blamed[:63]} if blamed else {}
@@ -185,7 +181,7 @@ def _ended_in_turn(race: RaceOfBlock, state: RaceState, blamed: str) -> RaceOfBl
         return race
     if state.valid:
         return _with(race, valid=True, seconds=seconds)
-    reason = OTHERS_LEFT if state.reason == Reason.RACE_ABORTED != blamed else state.reason
+    reason = BlockReason.OTHERS_LEFT if state.reason == Reason.RACE_ABORTED != blamed else state.reason
     return _with(race, valid=False, reason=reason[:63], message=state.message, seconds=seconds)
 
 

@@ -7,34 +7,11 @@ from statistics import median
 from fairlap.api.block_record import TWIN
 from fairlap.api.comparison_spec import ComparisonSpec, Design
 from fairlap.api.comparison_status import PREPARATION, Block, ComparisonStatus, Expected, RaceOfBlock
+from fairlap.comparison.block_reason import BlockReason, fault_of
 from fairlap.comparison.disturbed_race import DISTURBED
 from fairlap.plan.comparison.disturbed_blocks import is_set_aside, was_disturbed
 from fairlap.plan.comparison.looks import most_blocks
 from fairlap.statistics.sentences import figure
-
-RACE_DELETED = "RaceDeleted"
-NAME_TAKEN = "NameTaken"
-RACE_REFUSED = "RaceRefused"
-RACE_SUSPENDED = "RaceSuspended"
-OTHERS_LEFT = "OthersLeft"
-"""of a race that ended since one that it was raced in turn with had"""
-RECORD_LOST = "RecordLost"
-CLUSTER_RESTARTED = "ClusterRestarted"
-CLUSTER_IN_DOUBT = "ClusterInDoubt"
-"""of a preparation whose kept clusters are built again, since a race on one of them did not count"""
-NOT_A_VARIANTS_FAULT = frozenset(
-    {
-        RACE_DELETED, RACE_SUSPENDED, OTHERS_LEFT, NAME_TAKEN, RACE_REFUSED, RECORD_LOST, CLUSTER_RESTARTED,
-        CLUSTER_IN_DOUBT, DISTURBED,
-    }
-)  # fmt: skip
-"""reasons for which a race or a block does not count that say nothing of what was raced"""
-
-
-def no_room(words: str) -> str:
-    """Return the sentence about a quota that is full, from the API server's words; the cure first, which is not cut."""
-    which = words.rpartition("exceeded quota: ")[2]
-    return f"quota exceeded (raise it, or delete what is over): {which}"
 
 
 def block_title(spec: ComparisonSpec, block: Block) -> str:
@@ -106,7 +83,7 @@ def lost_races(blocks: Sequence[Block], names: Iterable[str]) -> dict[str, tuple
     found = {}
     for name in names:
         mine = [race for race in races if race.variant.removesuffix(TWIN) == name]
-        reasons = Counter(race.reason for race in mine if not race.valid and race.reason not in NOT_A_VARIANTS_FAULT)
+        reasons = Counter(race.reason for race in mine if not race.valid and fault_of(race.reason) != "none")
         found[name] = (reasons.total(), len(mine), reasons)
     return found
 
@@ -122,7 +99,8 @@ def uneven_losses(blocks: Sequence[Block], names: Iterable[str]) -> list[str]:
 def retries_spent(design: Design, blocks: Iterable[Block]) -> str:
     """Return the words that no block may be raced again any more; "" while one may."""
     # A preparation that is made again because of a block does not count beside that, and a disturbance has its bound.
-    void = [block for block in blocks if not block.valid and block.reason not in (CLUSTER_IN_DOUBT, DISTURBED)]
+    beside = (BlockReason.CLUSTER_IN_DOUBT, DISTURBED)
+    void = [block for block in blocks if not block.valid and block.reason not in beside]
     over = len(void) > design.retries
     return f"{len(void)} blocks did not count, and design.retries is {design.retries}" if over else ""
 

@@ -16,7 +16,6 @@ from fairlap.api.quantity import parse_duration
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.comparison.expectation import calibrated_every
 from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError
-from fairlap.plan import outdated_crd
 from fairlap.plan.accept import objections
 from fairlap.plan.comparison.answer import answer_at_deadline, answer_without_retries, rows_left_out, unfair_by_specs
 from fairlap.plan.comparison.block_race import begin_block, plan_block
@@ -25,7 +24,6 @@ from fairlap.plan.comparison.block_words import (
     expectation,
     next_number,
     next_title,
-    no_room,
     retries_spent,
 )
 from fairlap.plan.comparison.children import describe_variants
@@ -34,8 +32,9 @@ from fairlap.plan.comparison.disturbed_blocks import enough_to_judge
 from fairlap.plan.comparison.judges import Judges
 from fairlap.plan.comparison.race_order import seed_of
 from fairlap.plan.comparison.verdict_reached import changed, fail, refuse
-from fairlap.plan.conditions import conditions, moment, stamp
+from fairlap.plan.conditions import moment, stamp
 from fairlap.plan.deadline import Deadline, wake_in
+from fairlap.plan.finish import finish
 from fairlap.plan.node_memory import lacking_memory, lacking_together
 from fairlap.plan.node_processors import MachineCapacity
 from fairlap.plan.transition import describe_wait, one_line
@@ -53,11 +52,8 @@ def plan_comparison(seen: ComparisonSeen, judges: Judges) -> ComparisonPlan:
     decided = _decide(seen, judges)
     if decided.look:
         return replace(decided, status=seen.status, observed=())
-    observed = (*decided.observed, *outdated_crd.observe(seen.pruned, seen.status))
-    # Of a spec nothing but suspend changes, so that all that was said of an older generation holds.
-    status = changed(decided.status, observed_generation=seen.subject.generation)
-    found = conditions(status, observed, seen.now)
-    return replace(decided, status=changed(status, conditions=found), observed=())
+    status = finish(decided.status, decided.observed, seen.subject.generation, seen.pruned, seen.now)
+    return replace(decided, status=status, observed=())
 
 
 def _decide(seen: ComparisonSeen, judges: Judges) -> ComparisonPlan:
@@ -86,19 +82,19 @@ def _begin(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Ju
         for objection in objections(BenchmarkSpec.model_validate(variant.spec), seen.settings)
     ]
     if found:
-        return refuse(seen, status, ComparisonReason.INVALID_VARIANT, ". ".join(found))
+        return refuse(seen, status, ComparisonReason.INVALID_VARIANT, ". ".join(found), told=found[0])
     if seen.hindrance:
         deadline = Deadline(moment(status.start_time or stamp(seen.now)), parse_duration(seen.subject.spec.deadline))
         if deadline.passed(seen.now):
-            text = f"not begun within the deadline of {seen.subject.spec.deadline}: {no_room(seen.hindrance)}"
+            text = f"not begun within the deadline of {seen.subject.spec.deadline}: {seen.hindrance}"
             return fail(seen, status, ComparisonReason.DEADLINE, text)
-        waiting = changed(status, progress=one_line(f"not begun: {no_room(seen.hindrance)}"))
+        waiting = changed(status, progress=one_line(f"not begun: {seen.hindrance}"))
         return ComparisonPlan(waiting, wake_in=_LOOK_AGAIN_SECONDS)
     if seen.dry_runs is None or seen.priors is None or seen.machines is None:
         return ComparisonPlan(status, look=("dry_runs", "priors", "machines"))
     found = [f"variant {name}: {words}" for name, words in seen.dry_runs.items() if words]
     if found:
-        return refuse(seen, status, ComparisonReason.INVALID_VARIANT, ". ".join(found))
+        return refuse(seen, status, ComparisonReason.INVALID_VARIANT, ". ".join(found), told=found[0])
     left_out, end = unfair_by_specs(seen, _understood(seen, status, variants, judges), variants, judges)
     if end:
         return end

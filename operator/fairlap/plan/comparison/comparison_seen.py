@@ -47,6 +47,8 @@ class SeenRace:
     progress: str = ""
     reason: str = ""
     message: str = ""
+    field: str = ""
+    """what of its spec the reason is about, as requireTasks; empty where that is not known"""
     suspended: bool = False
     """somebody lets it wait: it holds nothing, and goes on only when spec.suspend is taken off"""
     created: str = ""
@@ -84,7 +86,7 @@ class ComparisonSeen:
     refusal: str = ""
     """the API server's words about an object that it would not take"""
     hindrance: str = ""
-    """why the API server takes no object now, in its words, where that may pass by itself: a full quota"""
+    """why the API server takes no object now, as a sentence, where that may pass by itself: a quota's refusal"""
     dry_runs: Mapping[str, str] | None = None
     """for each variant what the API server says of its Benchmark, "" when it would take it; None: not asked yet"""
     records: Mapping[int, BlockRecord | None] | None = None

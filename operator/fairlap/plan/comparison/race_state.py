@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from fairlap.api.comparison_status import CurrentBlock, RaceOfBlock
 from fairlap.api.phases import OVER
+from fairlap.comparison.block_reason import BlockReason
 from fairlap.plan.comparison.block_close import seconds_until_given_up
-from fairlap.plan.comparison.block_words import RACE_DELETED, RACE_SUSPENDED
 from fairlap.plan.comparison.comparison_seen import ComparisonSeen, SeenRace
 from fairlap.plan.conditions import moment
 from fairlap.plan.deadline import Deadline, wake_in
@@ -50,11 +50,11 @@ def race_state(seen: ComparisonSeen, block: CurrentBlock, race: RaceOfBlock) -> 
         if left > 0:  # the place is held for it, and others wait for that
             return RaceState(words=words, wake_in=max(left, 1.0))
         text = f"Benchmark {race.benchmark} was suspended while its block was raced: suspend the Comparison instead"
-        return RaceState(valid=False, reason=RACE_SUSPENDED, message=text)
+        return RaceState(valid=False, reason=BlockReason.RACE_SUSPENDED, message=text)
     if not seen.confirmed:  # an index may not know of it yet, or show one that is no longer there
         return RaceState(doubtful=True)
     if there is None or there.uid != race.uid:
         text = f"Benchmark {race.benchmark} was deleted before its race was over"
-        return RaceState(valid=False, reason=RACE_DELETED, message=text)
+        return RaceState(valid=False, reason=BlockReason.RACE_DELETED, message=text)
     message = there.message or f"Benchmark {race.benchmark} failed"
-    return RaceState(valid=False, reason=there.reason or "Failed", message=message, there=there)
+    return RaceState(valid=False, reason=there.reason or BlockReason.FAILED, message=message, there=there)

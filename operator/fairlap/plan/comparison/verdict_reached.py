@@ -5,8 +5,10 @@ from dataclasses import replace
 
 from fairlap.api.comparison_status import ComparisonStatus, Verdict
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
+from fairlap.api.names import COMPARISON_KIND
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
 from fairlap.plan.conditions import Observation, stamp
+from fairlap.plan.finish import failed_observations
 from fairlap.plan.transition import one_line
 
 _LONGEST_MESSAGE = 4096
@@ -42,23 +44,25 @@ def complete(
 
 
 def fail(
-    seen: ComparisonSeen, status: ComparisonStatus, reason: ComparisonReason, message: str, *observed: Observation
+    seen: ComparisonSeen,
+    status: ComparisonStatus,
+    reason: ComparisonReason,
+    message: str,
+    *observed: Observation,
+    told: str = "",
 ) -> ComparisonPlan:
-    """Return the plan that ends without a verdict; `message` is a sentence."""
-    progress = one_line(message.split(". ", maxsplit=1)[0])
-    ended = _ended(
-        seen, status, phase="Failed", reason=str(reason), message=message[:_LONGEST_MESSAGE], progress=progress
-    )
-    untrue = (ComparisonCondition.COMPARED, ComparisonCondition.GATE_PASSED, ComparisonCondition.COMPLETE)
-    said = tuple(Observation(kind, False, reason, message) for kind in untrue)
-    return ComparisonPlan(
-        ended, observed=(*observed, *said, Observation(ComparisonCondition.FAILED, True, reason, message))
-    )
+    """Return the plan that ends without a verdict; `told`: the first of several sentences, where `message` has more."""
+    kept, progress = message[:_LONGEST_MESSAGE], one_line(told or message)
+    ended = _ended(seen, status, phase="Failed", reason=str(reason), message=kept, progress=progress)
+    return ComparisonPlan(ended, observed=(*observed, *failed_observations(COMPARISON_KIND, reason, message)))
 
 
-def refuse(seen: ComparisonSeen, status: ComparisonStatus, reason: ComparisonReason, message: str) -> ComparisonPlan:
-    """Return the plan that ends because what is written cannot be raced."""
-    return fail(seen, status, reason, message, Observation(ComparisonCondition.ACCEPTED, False, reason, message))
+def refuse(
+    seen: ComparisonSeen, status: ComparisonStatus, reason: ComparisonReason, message: str, told: str = ""
+) -> ComparisonPlan:
+    """Return the plan that ends because what is written cannot be raced; `told` is as for `fail`."""
+    refused = Observation(ComparisonCondition.ACCEPTED, False, reason, message)
+    return fail(seen, status, reason, message, refused, told=told)
 
 
 def continued(plan: ComparisonPlan, *observed: Observation) -> ComparisonPlan:

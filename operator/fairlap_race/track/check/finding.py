@@ -25,28 +25,44 @@ class Finding:
     """short name of what was checked, as in corpus-count"""
     sentence: str = ""
     """what is wrong and what to write instead, without the place"""
+    field: str = ""
+    """what of the request it is about, as requireTasks; empty where it is about the track alone"""
 
 
 class FoundError(Exception):
     """An error of the track was found."""
 
     def __init__(
-        self, reason: Reason, what: str, cure: str = "", place: tuple[str, int, str] | None = None, rule: str = ""
+        self,
+        reason: Reason,
+        what: str,
+        cure: str = "",
+        place: tuple[str, int, str] | None = None,
+        rule: str = "",
+        field: str = "",
     ) -> None:
-        self.finding = finding(reason, what, cure, place, rule)
+        self.finding = finding(reason, what, cure, place, rule, field)
         super().__init__(self.finding.message)
 
 
 def finding(
-    reason: Reason | None, what: str, cure: str = "", place: tuple[str, int, str] | None = None, rule: str = ""
+    reason: Reason | None,
+    what: str,
+    cure: str = "",
+    place: tuple[str, int, str] | None = None,
+    rule: str = "",
+    field: str = "",
 ) -> Finding:
-    """Return a finding; `place` is file, line and text of the line; without `rule` it is named after the reason."""
+    """Return a finding; `place` is file, line and text of the line; without `rule` it is named after the reason.
+
+    field: what of the request it is about, where `what` begins with it.
+    """
     both = f"{sentence(what)} {sentence(cure)}" if cure else sentence(what)
     start = f"{place[0]} line {place[1]}: " if place else ""
     end = f" The line: {place[2][:_LONGEST_LINE]}" if place and place[2] else ""
     message = f"{start}{both}{end}"[:_LONGEST]
     file, line = place[:2] if place else (None, None)
-    return Finding(reason, message, file, line, rule or _rule_of(reason), both[:_LONGEST])
+    return Finding(reason, message, file, line, rule or _rule_of(reason), both[:_LONGEST], field)
 
 
 def _rule_of(reason: Reason | None) -> str:

@@ -81,11 +81,13 @@ def _errors_again(request: Request, answer: TrackDescription) -> Iterator[Findin
         changes, deleted = changes_of_what_is_left(actions, request.raced_again), deleted_at_last(actions)
     except Exception as error:  # whatever values the track gives its operations
         what = f"{RACED_AGAIN}: what the tasks of the challenge do cannot be told: {type(error).__name__}: {error}"
-        yield finding(Reason.TRACK_INVALID, what, "Look at the parameters of its operations, such as a composite's")
+        cure = "Look at the parameters of its operations, such as a composite's"
+        yield finding(Reason.TRACK_INVALID, what, cure, field=RACED_AGAIN)
         return
     if deleted and not changes:
         what = f"{RACED_AGAIN}: at its end the challenge has deleted what its tasks read: {some_of(deleted, _LISTED)}"
-        yield finding(Reason.INVALID_SPEC, what, "Leave that out (race.excludeTasks), or write design.state: Fresh")
+        cure = "Leave that out (race.excludeTasks), or write design.state: Fresh"
+        yield finding(Reason.INVALID_SPEC, what, cure, field=RACED_AGAIN)
         return
     if changes:
         listed = "; ".join(f"task {task} {what}" for task, what in changes.items())
@@ -94,7 +96,7 @@ def _errors_again(request: Request, answer: TrackDescription) -> Iterator[Findin
             "design.state: Fresh"
         )
         what = f"{RACED_AGAIN}: {listed}, so that each race would find another cluster than the one before"
-        yield finding(Reason.INVALID_SPEC, what, cure)
+        yield finding(Reason.INVALID_SPEC, what, cure, field=RACED_AGAIN)
         return
     names = request.raced_again
     alone = replace(
@@ -107,7 +109,7 @@ def _errors_again(request: Request, answer: TrackDescription) -> Iterator[Findin
         touches=True,
     )
     for each in review(alone).errors:
-        yield replace(each, message=f"{RACED_AGAIN}: raced alone: {each.message}")
+        yield replace(each, message=f"{RACED_AGAIN}: raced alone: {each.message}", field=RACED_AGAIN)
 
 
 def _findings(request: Request, answer: TrackDescription, templates: Templates) -> Iterator[Finding]:

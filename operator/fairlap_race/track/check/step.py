@@ -51,7 +51,7 @@ def check(
         if spec.target is not None:
             planned = TargetReport(touches=answer.touches, unforeseen=answer.unforeseen)
         if finding is not None:
-            outcome = Outcome(finding.reason or Reason.TRACK_INVALID, finding.message)
+            outcome = Outcome(finding.reason or Reason.TRACK_INVALID, finding.message, finding.field)
         else:
             corpora.look(answer.corpora, found.path)
     except TrackError as error:

@@ -124,7 +124,7 @@ def _missing(request: Request, challenge: Any, field: str, wanted: Sequence[str]
     )
     listed = f"There are: {', '.join(names[:_LISTED])}{' …' if len(names) > _LISTED else ''}"
     cure = f"Did you mean {', '.join(meant[:_LISTED])}? {listed}" if meant else listed
-    yield FoundError(Reason.UNKNOWN_TASK, what, cure)
+    yield FoundError(Reason.UNKNOWN_TASK, what, cure, field=field)
 
 
 def _check_task(track: Any, challenge: Any, leaf: Any, added: set[str], rendered: Rendered) -> None:

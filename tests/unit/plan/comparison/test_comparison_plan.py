@@ -13,6 +13,7 @@ from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import PlannedTask
 from fairlap.comparison.fairness import diff
 from fairlap.comparison.foresight import Foreseen
+from fairlap.kube.api_error import ApiError
 from fairlap.plan.comparison.block_words import expectation, outlook
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan
@@ -21,6 +22,8 @@ from fairlap.plan.conditions import stamp
 from fairlap.plan.node_processors import MachineCapacity
 from fairlap.queue.turn import Turn
 from fairlap.statistics.moderation import Prior
+
+FULL = ApiError(403, 'b "x" is forbidden: exceeded quota: full, requested: count/benchmarks.fairlap.dev=1')
 
 
 def test_it_begins_with_questions_and_then_says_what_it_will_race() -> None:
@@ -69,6 +72,13 @@ def test_what_cannot_be_raced_is_refused(of: Any, dry_runs: Any, reason: str, se
     assert sentence in todo.status.message
     assert said(todo)["Accepted"] == ("False", reason) and said(todo)["Failed"] == ("True", reason)
     assert said(todo)["Complete"] == ("False", reason) == said(todo)["GatePassed"]
+
+
+def test_of_several_refusals_the_progress_is_the_first_whatever_stands_in_it() -> None:
+    dry_runs = {"8.11.0": "spec.race: no. Say more", "9.0.0": "spec.race: too odd"}
+    status = plan_comparison(seen(dry_runs=dry_runs, priors={}), Court().judges).status
+    assert status.progress == "variant 8.11.0: spec.race: no. Say more"
+    assert status.message == f"{status.progress}. variant 9.0.0: spec.race: too odd"
 
 
 def test_a_whole_comparison() -> None:
@@ -361,7 +371,7 @@ GATE_ON_A_TASK = [{"task": "search", "metric": "throughput", "margin": 5}]
 )
 def test_a_preparation_that_fails_ends_it(of: Any, reason: str, wanted: str, field: str) -> None:
     film = Film(comparison(**{"design": FIXED_2, **of})).until("Running", 0, 2)
-    film.finish("Failed", reason=reason, message="requireTasks: there are: a, b")
+    film.finish("Failed", reason=reason, message="requireTasks: there are: a, b", field="requireTasks")
     film.step(), film.step()
     assert (film.status.phase, film.status.reason) == ("Failed", wanted)
     assert film.status.message == f"{field}: there are: a, b"
@@ -385,7 +395,7 @@ def test_a_preparation_that_the_cluster_ended_is_made_again_within_the_retries(r
 
 def test_a_preparation_for_which_a_quota_has_no_room_is_made_again() -> None:
     film = Film().until("Starting", 0)
-    words = "exceeded quota: full, requested: count/benchmarks.fairlap.dev=1"
+    words = FULL.quota_words
     film.step(hindrance=words)
     film.now += timedelta(minutes=16)
     film.step(hindrance=words)
@@ -920,7 +930,7 @@ def test_a_deleted_race_that_does_not_go_away_does_not_hold_the_place_for_ever()
 
 def test_a_full_quota_does_not_hold_the_place_for_ever() -> None:
     film = Film().until("Starting", 1)
-    words = "exceeded quota: full, requested: count/benchmarks.fairlap.dev=1"
+    words = FULL.quota_words
     film.step(hindrance=words)
     told = "quota exceeded (raise it, or delete what is over): full, requested: count/benchmarks"
     assert told in film.status.progress and film.status.block
@@ -929,8 +939,14 @@ def test_a_full_quota_does_not_hold_the_place_for_ever() -> None:
     assert film.status.block.reason == "RaceRefused" and told in film.status.block.races[-1].message
 
 
+def test_a_quota_that_is_not_full_is_not_called_full() -> None:
+    film = Film().until("Starting", 1)
+    film.step(hindrance=ApiError(403, "status unknown for quota: q, resources: pods").quota_words)
+    assert "a quota is not counted yet" in film.status.progress and "exceeded" not in film.status.progress
+
+
 def test_a_full_quota_before_it_begins_waits_no_longer_than_the_deadline() -> None:
-    words, of = "exceeded quota: full, requested: count/benchmarks.fairlap.dev=1", comparison(deadline="1h")
+    words, of = FULL.quota_words, comparison(deadline="1h")
     begun = plan_comparison(seen(of, hindrance=words), Court().judges).status
     assert begun.progress.startswith("not begun: quota exceeded") and begun.phase == "Pending"
     for minutes, phase in ((59, "Pending"), (61, "Failed")):

@@ -172,7 +172,26 @@ def test_tasks_that_cannot_be_raced_again_are_refused_in_the_preparation_with_th
 ) -> None:
     design = {**FIXED_2, "state": "Kept", "tasks": ["search"]}
     film = Film(comparison(design=design, template=SWEPT, gates=ON_A_STEP)).until("Running", 0, 2)
-    film.finish("Failed", reason=reason, message=message)
+    film.finish("Failed", reason=reason, message=message, field=message.partition(": ")[0])
+    film.step()
+    film.run()
+    assert (film.status.phase, film.status.reason, film.status.message) == ("Failed", ended, sentence)
+
+
+@pytest.mark.parametrize(
+    ("reason", "field", "message", "ended", "sentence"),
+    [
+        ("UnknownTask", "requireTasks", "race-1: requireTasks: the race over HTTP has no task b.", "UnknownTask",
+         "design.tasks: variant 9.0.0: race-1: the race over HTTP has no task b."),
+        ("TrackInvalid", "", "racedAgain: words of a track's own code.", "PreparationFailed",
+         "variant 9.0.0: TrackInvalid: racedAgain: words of a track's own code."),
+    ],
+)  # fmt: skip
+def test_which_field_a_race_failed_for_is_not_read_from_its_words(
+    reason: str, field: str, message: str, ended: str, sentence: str
+) -> None:
+    film = Film(comparison(design={**FIXED_2, "state": "Kept", "tasks": ["search"]})).until("Running", 0, 2)
+    film.finish("Failed", reason=reason, message=message, field=field)
     film.step()
     film.run()
     assert (film.status.phase, film.status.reason, film.status.message) == ("Failed", ended, sentence)
