@@ -27,13 +27,7 @@ def up(paths: Paths) -> None:
         return
     _require_root()
     began = time.monotonic()
-    with step("Debian packages"):
-        packages.ensure(packages.PROGRAMS, paths)
-    cache.obtain(packages.node_programs(), paths)
-    golang.obtain_all(paths)
-    wanted = images.everything(paths)
-    for image in wanted:
-        image.file(paths)
+    wanted = _build_what_is_missing(paths)
     if not (node.process(paths) and addons.ready(paths, node_only=True)):
         with step("Removing what an earlier node left"):
             node.stop(paths)
@@ -50,6 +44,29 @@ def up(paths: Paths) -> None:
     print_line(f"  {_export(paths)}")
     if warning := full_disk(os.statvfs(paths.cache), paths):
         print_line(warning)
+
+
+def build(paths: Paths) -> None:
+    """Build what the cluster needs, and start nothing."""
+    if current.chosen():
+        current.check(paths)
+        return
+    _require_root()
+    began = time.monotonic()
+    count = len(_build_what_is_missing(paths))
+    print_line(f"What the cluster needs is built, {count} images among it ({duration(time.monotonic() - began)}).")
+
+
+def _build_what_is_missing(paths: Paths) -> list[images.Image]:
+    """Bring the node's programs and images into the cache; returns the images."""
+    with step("Debian packages"):
+        packages.ensure(packages.PROGRAMS, paths)
+    cache.obtain(packages.node_programs(), paths)
+    golang.obtain_all(paths)
+    wanted = images.everything(paths)
+    for image in wanted:
+        image.file(paths)
+    return wanted
 
 
 def full_disk(disk: os.statvfs_result, paths: Paths) -> str:
@@ -191,6 +208,7 @@ def _require_root() -> None:
 
 COMMANDS: dict[str, Callable[[Paths], None]] = {
     "up": up,
+    "build": build,
     "down": down,
     "status": status,
     "kubeconfig": kubeconfig,

@@ -47,6 +47,11 @@ class Component:
     """what it starts is the pods': they would inherit the processors that it may use"""
 
 
+def go_environment(component: Component) -> dict[str, str]:
+    """Return what a program's Go runtime is told: processor time for memory; nothing where pods would inherit it."""
+    return {} if component.starts_pods else {"GOGC": "400", "GOMEMLIMIT": "1GiB"}
+
+
 def system_processors(usable: Collection[int]) -> set[int]:
     """Return the processors, half of them, that the node's own programs use: never those that the kubelet gives first.
 

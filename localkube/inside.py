@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from localkube import components
-from localkube.components import Component, Layout, system_processors
+from localkube.components import Component, Layout, go_environment, system_processors
 
 RESTART_PAUSE_SECONDS = 1.0
 
@@ -62,7 +62,7 @@ class Supervisor:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
-                    env={**os.environ, "PATH": path},
+                    env={**os.environ, **go_environment(component), "PATH": path},
                     cwd="/",
                 )
             finally:

@@ -45,6 +45,10 @@ AUDIT = {
         {"level": "None"},
     ],
 }
+STRICT = "fieldValidation=Strict"
+"""as kubectl asks for: a field that the schema does not know is refused"""
+CLUSTER_SCOPED = {"ClusterRole", "ClusterRoleBinding", "Node", "Namespace"}
+CLUSTER_SCOPED |= {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
 CONTROLLERS = (
     "garbage-collector-controller",
     "namespace-controller",
@@ -126,24 +130,41 @@ class ControlPlane:
 
     def post(self, path: str, body: Json) -> Json:
         """Send an object as an administrator: what kubectl takes a quarter of a second of CPU for. Raises HTTPError."""
-        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.admin_token}"}
-        request = urllib.request.Request(f"{self.server}{path}", json.dumps(body).encode(), headers)  # noqa: S310
+        return self._send("POST", path, body, "application/json")
+
+    def _send(self, method: str, path: str, body: Json, kind: str) -> Json:
+        headers = {"Content-Type": kind, "Authorization": f"Bearer {self.admin_token}"}
+        data = json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.server}{path}", data, headers, method=method)  # noqa: S310
         context = ssl.create_default_context(cafile=self.ca)
         with urllib.request.urlopen(request, timeout=300, context=context) as answer:  # noqa: S310
             found: Json = json.load(answer)
             return found
 
-    def refusal(self, manifest: Json) -> str:
-        """Return why the API server would not create a Benchmark or Comparison; "" when it would.
+    def create(self, manifest: Json) -> None:
+        """Create an object as `kubectl create` does; raises AssertionError with the API server's words."""
+        if words := self._refusal("POST", f"{collection_of(manifest)}?{STRICT}", manifest):
+            raise AssertionError(words)
 
-        It is as strict about fields as for kubectl.
+    def apply(self, manifest: Json) -> None:
+        """Create an object, or make the one of its name this one, as `kubectl apply --server-side --force-conflicts`.
+
+        Raises AssertionError with the API server's words.
         """
-        meta, plural = manifest["metadata"], f"{manifest['kind'].lower()}s"
-        path = f"/apis/{manifest['apiVersion']}/namespaces/{meta['namespace']}/{plural}"
+        path = f"{collection_of(manifest)}/{manifest['metadata']['name']}?fieldManager=tests&force=true&{STRICT}"
+        if words := self._refusal("PATCH", path, manifest, "application/apply-patch+yaml"):
+            raise AssertionError(words)
+
+    def refusal(self, manifest: Json) -> str:
+        """Return why the API server would not create an object; "" when it would."""
+        return self._refusal("POST", f"{collection_of(manifest)}?dryRun=All&{STRICT}", manifest)
+
+    def _refusal(self, method: str, path: str, manifest: Json, kind: str = "application/json") -> str:
         try:
-            self.post(f"{path}?dryRun=All&fieldValidation=Strict", manifest)
+            self._send(method, path, manifest, kind)
         except urllib.error.HTTPError as error:
-            return str(json.load(error)["message"])
+            words = error.read().decode()
+            return str(json.loads(words)["message"]) if words.startswith("{") else f"{error}: {path}"
         return ""
 
     def _start_etcd(self) -> None:
@@ -296,6 +317,16 @@ class ControlPlane:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         return context
+
+
+def collection_of(manifest: Json) -> str:
+    """Return the API server's path of all objects of a manifest's kind, in its namespace or else in "default"."""
+    version, kind = manifest["apiVersion"], manifest["kind"]
+    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    namespace = manifest["metadata"].get("namespace", "default")
+    place = "" if kind in CLUSTER_SCOPED else f"/namespaces/{namespace}"
+    plural = f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}es" if kind.endswith(("s", "ch")) else f"{kind}s"
+    return f"{root}{place}/{plural.lower()}"
 
 
 def die_with_parent() -> None:

@@ -10,7 +10,7 @@ from fairlap_race.contract.document_plan import DocumentPlan, UncountedTask, Why
 from fairlap_race.contract.http_record import HostAnswers, HttpAnswers, HttpHost, HttpRecord
 from fairlap_race.contract.http_spec import HttpSpec
 from fairlap_race.contract.machine_watch import MachineWatch, WatchedSpan
-from fairlap_race.contract.race_spec import Mode, RaceSpec
+from fairlap_race.contract.race_spec import RACED_AGAIN, REQUIRE_TASKS, Mode, RaceSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import (
     Counts,
@@ -81,8 +81,7 @@ def record(
         touch = Touch("index", "access-logs", creates=True, deletes=True)
         common["target"] = TargetReport("shop", "uuid-1", () if spec.mode is Mode.PROBE else (touch,))
     if fault in _OUTCOMES:
-        reason, message = _OUTCOMES[fault]
-        return Record(**common, outcome=Outcome(reason, message))
+        return Record(**common, outcome=_OUTCOMES[fault])
     if spec.mode is Mode.PROBE:
         return Record(
             **common,
@@ -223,19 +222,21 @@ def resources(of: Record, fault: str = "") -> MachineTable:
     return MachineTable(race_id=of.race_id, sampler=Sampler(4.0, 15), machines=machines, volumes=volumes, watch=watch)
 
 
-_OUTCOMES: dict[str, tuple[Reason, str]] = {
-    "track": (Reason.TRACK_INVALID, "track.json, line 7: Expecting ',' delimiter"),
-    "unknown-challenge": (Reason.UNKNOWN_CHALLENGE, "no challenge nope; there are: default"),
-    "unknown-task": (
+_OUTCOMES = {
+    "track": Outcome(Reason.TRACK_INVALID, "track.json, line 7: Expecting ',' delimiter"),
+    "unknown-challenge": Outcome(Reason.UNKNOWN_CHALLENGE, "no challenge nope; there are: default"),
+    "unknown-task": Outcome(
         Reason.UNKNOWN_TASK,
         "requireTasks: the challenge default has no task search. There are: bulk-index, search-request",
+        REQUIRE_TASKS,
     ),
-    "changes-what-is-left": (
+    "changes-what-is-left": Outcome(
         Reason.INVALID_SPEC,
         "racedAgain: task bulk-index (bulk) changes index access-logs, so that each race would find another cluster "
         "than the one before. Leave it out there: it is run once, when the cluster is filled.",
+        RACED_AGAIN,
     ),
-    "timeout": (Reason.RACE_TIMEOUT, "the race was not over after its timeout"),
+    "timeout": Outcome(Reason.RACE_TIMEOUT, "the race was not over after its timeout"),
 }
 
 

@@ -79,13 +79,12 @@ class Stage:
 
     def apply(self, *manifests: Json) -> None:
         """Create Benchmarks (or anything else) as a user does."""
-        items = {"apiVersion": "v1", "kind": "List", "items": list(manifests)}
-        done = self.plane.kubectl("create", "--filename=-", stdin=json.dumps(items))
-        assert done.returncode == 0, done.stderr
+        for manifest in manifests:
+            self.plane.create(manifest)
 
-    def would_refuse(self, manifest: Json) -> bool:
-        """Return whether the API server would not take an object."""
-        return self.plane.kubectl("create", "--dry-run=server", "-f-", stdin=json.dumps(manifest)).returncode != 0
+    def would_refuse(self, manifest: Json, words: str) -> bool:
+        """Return whether the API server would not take an object, and says these words of it."""
+        return words in self.plane.refusal(manifest)
 
     def find(self, plural: str, namespace: str, name: str) -> Json | None:
         """Return one object, or None."""

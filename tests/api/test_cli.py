@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from .controlplane import ControlPlane
+from .forked import called
 from .manifests import Json, benchmark
 from .stage import Stage
 
@@ -31,13 +32,10 @@ def environment(plane: ControlPlane, namespace: str, tmp_path: Path) -> dict[str
 
 @pytest.fixture
 def fairlap(environment: dict[str, str]) -> Call:
-    """A function that calls the program to its end."""
+    """A function that calls the program to its end; with each exit code it is a process in test_gate_codes.py, too."""
 
     def call(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        argv = [sys.executable, "-m", "fairlap.cli", *words]
-        return subprocess.run(
-            argv, env=environment, input=stdin, capture_output=True, text=True, timeout=900, check=False
-        )
+        return called(words, environment, stdin)
 
     return call
 

@@ -309,14 +309,17 @@ def test_killed_at_random_moments_no_race_is_lost_or_doubled(stage: Stage, plane
 
 
 @pytest.mark.parametrize(
-    "design",
+    ("design", "times"),
     [
-        pytest.param(TWO_BLOCKS, id="fresh"),
-        pytest.param(KEPT, id="kept", marks=pytest.mark.long),
-        pytest.param(DUET, id="duet", marks=pytest.mark.long),
+        pytest.param(TWO_BLOCKS, 1, id="fresh-once"),
+        pytest.param(TWO_BLOCKS, 3, id="fresh", marks=pytest.mark.long),
+        pytest.param(KEPT, 3, id="kept", marks=pytest.mark.long),
+        pytest.param(DUET, 3, id="duet", marks=pytest.mark.long),
     ],
 )
-def test_killed_at_some_of_its_writes(stage: Stage, plane: ControlPlane, namespace: str, design: Json) -> None:
+def test_killed_at_some_of_its_writes(
+    stage: Stage, plane: ControlPlane, namespace: str, design: Json, times: int
+) -> None:
     """Each of them in tests/soak; here a sample, each in a Comparison of its own."""
     seed = random.SystemRandom().randrange(1, 10**6)
     print(f"seed {seed}")
@@ -327,7 +330,7 @@ def test_killed_at_some_of_its_writes(stage: Stage, plane: ControlPlane, namespa
     one_comparison(stage, operator, namespace, "whole", design)
     operator.stop()
     points = kill_points(counted(plane, operator, namespace))
-    for at, when in sample(points, 3, random.Random(seed)):
+    for at, when in sample(points, times, random.Random(seed)):
         name = f"k{at}-{when[0]}"
         killed_at(stage, operator, namespace, name, killed(whole[0], at, when), design)
 

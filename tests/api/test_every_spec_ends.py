@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from .every_spec import EverySpec
 from .operator_process import Operator
 from .schema_specs import Made, edges, generate
 from .stage import Stage
 
+pytestmark = pytest.mark.long
 SEED, SPECS, PLACES = 11, 30, 10
 NOTABLE = {"race": "99999999h", "provisioning": "99999999h", "keepClusterFor": "99999999h", "params": "deep"}
 """edges that once kept a place for ever"""

@@ -218,7 +218,7 @@ def forbid_pods(stage: Stage, namespace: str) -> None:
     stage.patch("resourcequotas", namespace, "full", status, "status")
     spec = {"containers": [{"name": "c", "image": "i"}]}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {**meta, "name": "any"}, "spec": spec}
-    stage.until(lambda: stage.would_refuse(pod), "the quota is in force", 30)
+    stage.until(lambda: stage.would_refuse(pod, "exceeded quota"), "the quota is in force", 30)
 
 
 @pytest.fixture(scope="module")
@@ -227,8 +227,9 @@ def failing(stage: Stage, plane: ControlPlane, overdue: Operator) -> Iterator[st
     namespace = stage.make_namespace(FAILURES)
     stage.apply(*POLICY)
     forbidden: Json = {"apiVersion": "elasticsearch.k8s.elastic.co/v1", "kind": "Elasticsearch"}
-    forbidden |= {"metadata": {"name": "refused-0", "namespace": namespace}, "spec": {"version": "9.0.0"}}
-    stage.until(lambda: stage.would_refuse(forbidden), "the policy is in force", 30)
+    forbidden["metadata"] = {"name": "refused-0", "namespace": namespace}
+    forbidden["spec"] = {"version": "9.0.0", "nodeSets": [{"name": "default", "count": 1}]}
+    stage.until(lambda: stage.would_refuse(forbidden, "not on this cluster"), "the policy is in force", 30)
     for name, case in CASES.items():
         stage.behave(namespace, name, **case.knobs)
     stage.apply(*(benchmark(namespace, name, **case.spec) for name, case in CASES.items()))

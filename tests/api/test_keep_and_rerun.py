@@ -208,7 +208,8 @@ def test_a_run_that_is_refused_is_said(stage: Stage, plane: ControlPlane, namesp
     binding = {**policy, "kind": "ValidatingAdmissionPolicyBinding",
                "spec": {"policyName": f"no-second-{namespace}", "validationActions": ["Deny"]}}  # fmt: skip
     stage.apply(benchmark(namespace, suspend=True), policy, binding)
-    stage.until(lambda: stage.would_refuse(benchmark(namespace, "x-2", suspend=True)), "the policy is in force", 30)
+    second = benchmark(namespace, "x-2", suspend=True)
+    stage.until(lambda: stage.would_refuse(second, "one is enough"), "the policy is in force", 30)
     install(namespace)
     annotate(stage, namespace, "bm", "x")
     dealt_with(stage, namespace, "bm", "x")

@@ -32,7 +32,7 @@ def fresh(name: str) -> str:
 @pytest.fixture(scope="session")
 def namespace() -> Iterator[Namespace]:
     """A clean namespace with the operator running in it."""
-    values = ["--set", f"prometheus.url={PROMETHEUS}"] if FULL_SIZE else []
+    values = ["--set", f"prometheus.url={PROMETHEUS},canarySeconds=1"] if FULL_SIZE else []
     with installed(fresh(NAMESPACE), *values) as there:
         yield there
 
@@ -62,7 +62,7 @@ def installed(name: str, *values: str) -> Iterator[Namespace]:
     there.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds"))
     subprocess.run(
         [tool("helm"), "upgrade", "--install", "fairlap", str(ROOT / "charts/fairlap"), "-n", name,
-         "--wait", "--timeout", "400s", "--skip-crds", "--set", "canarySeconds=1", *values, *own],
+         "--wait", "--timeout", "400s", "--skip-crds", "--set", "canarySeconds=0", *values, *own],
         env=environment(), check=True, cwd=ROOT, timeout=500,
     )  # fmt: skip
     yield there

@@ -1,4 +1,4 @@
-"""Every example runs, at a reduced size where it is a large one; of a Comparison each variant once."""
+"""Every example runs, small and some in `make test-long` alone; of a Comparison each variant once."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +16,10 @@ ELSEWHERE = ("storage-classes", "pull-request", "groonga-clients", "groonga-host
 EXAMPLES = sorted(
     path for path in FOLDER.iterdir() if path.is_dir() and not path.name.startswith("_") and path.name not in ELSEWHERE
 )
-LONG = ("capacity", "client-sweep", "codec-best-compression", "replicas-0-vs-1", "searches-8-vs-9")
+LONG = (
+    *("capacity", "client-sweep", "codec-best-compression", "every-sample", "replay", "replicas-0-vs-1"),
+    "searches-8-vs-9",
+)
 DECIDING = ("codec-best-compression", "java", "replicas-0-vs-1", "searches-8-vs-9", "version-8-vs-9")
 """What somebody decides by is measured for long enough; at a reduced size nothing is."""
 NEEDS = {"upgrade": FOLDER / "inline-track" / "1-track.yaml"}

@@ -57,6 +57,8 @@ def test_kept_reached_and_removed_and_run_again(namespace: Namespace) -> None:
     until(lambda: namespace.attempt("get", "bm", "kept-2").returncode == 0, 20, lambda: "no kept-2")
     namespace.kubectl("delete", "bm", "kept-2", "--timeout=200s")
     version = namespace.get("bm", "kept")["status"]
+    # One kubectl that watches, before those that ask again and again.
+    namespace.attempt("wait", "--for=delete", "pod/kept-race-1-es-default-0", "--timeout=270s", seconds=300)
     namespace.nothing_left_of("kept", 90)
     assert time.monotonic() - ended > 20, "it stayed for a while"
     assert namespace.get("bm", "kept")["status"] == version

@@ -33,11 +33,11 @@ def watched(namespace: Namespace) -> Iterator[Namespace]:
 
     upgrade(
         "--set", f"prometheus.url={PROMETHEUS}", "--set", "metrics.serviceMonitor.enabled=true",
-        "--set", "metrics.podMonitor.enabled=true",
+        "--set", "metrics.podMonitor.enabled=true", "--set", "canarySeconds=1",
     )  # fmt: skip
     yield namespace
     upgrade("--set", "prometheus.url=", "--set", "metrics.serviceMonitor.enabled=false",
-            "--set", "metrics.podMonitor.enabled=false")  # fmt: skip
+            "--set", "metrics.podMonitor.enabled=false", "--set", "canarySeconds=0")  # fmt: skip
 
 
 def table(namespace: Namespace, name: str) -> dict[str, Any]:
@@ -88,6 +88,8 @@ def test_every_column_of_a_race_and_what_held_the_data(
     assert wrote == 0 if file_system else wrote > 0
     assert 0 <= usage_of(own, MEASURED)["cpuWaitingShare"] <= 1 and "ioWaitingShare" in usage_of(own, MEASURED)
     assert node["memoryLimitBytes"] == 2 * 2**30 and node["sources"]["throttling"] in ("nodeStats", "prometheus")
+    for canary in (found["watch"]["before"], found["watch"]["after"]):
+        assert canary["cpuSeconds"] > 0 and canary["memorySeconds"] > 0 and canary["diskSeconds"] > 0, found["watch"]
     # It looks every 4 s; how late one look may be is for the machine to say, and a look may be cut short by it.
     assert found["sampler"]["failures"] <= 1 and found["sampler"]["widestGapSeconds"] < 40
 

@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 from fairlap_race.contract.config_maps import text_of
+from fairlap_race.contract.record import Record
 from kube import SMALL_JVM, Namespace, benchmark, condition, run, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.longest(2)]
+SAMPLES = "every-request"
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 
 
 def fairlap(
@@ -67,11 +70,13 @@ def whole(namespace: Namespace) -> Iterator[subprocess.CompletedProcess[str]]:
             "storage": {"size": "1Gi"},
             "index": {"shards": 2, "replicas": 1, "codec": "best_compression"},
         },
-        race={"userTags": {"team": "search"}, "telemetry": ["disk-usage-stats"]},
+        race={"userTags": {"team": "search"}, "telemetry": ["disk-usage-stats"], "samples": {"claimName": SAMPLES}},
         smokeTest=True,
     )
+    namespace.apply({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": SAMPLES}, "spec": CLAIM})
     yield fairlap(namespace, "run", "-f", "-", "--wait", "--timeout", "20m", given=json.dumps(wanted))
     namespace.kubectl("delete", "bm", "whole", "--timeout=200s")
+    namespace.kubectl("delete", "pvc", SAMPLES, "--wait=false")
     namespace.kubectl("label", "namespace", namespace.name, f"{level}-")
 
 
@@ -109,6 +114,9 @@ def test_the_record_is_kept_with_the_benchmark(namespace: Namespace) -> None:
     assert "esrally" in log or "Racing" in log or "driver" in log
     facts = text_of(record, "record.json")
     assert facts
+    found = Record.from_json(facts)
+    assert found and found.sample_file and not found.sample_file.problem
+    assert found.sample_file.rows == sum(it.samples.warmup + it.samples.normal for it in found.tasks) > 0
     everything = json.dumps(record) + facts + log
     assert "basic_auth_password" not in everything or "*****" in everything
 

@@ -31,6 +31,7 @@ def test_a_time_without_end_is_refused_with_what_to_write(namespace: Namespace) 
     assert "write at most 720h" in refused.stderr
 
 
+@pytest.mark.long
 def test_checks_of_a_flood_wait_for_each_other(namespace: Namespace) -> None:
     """Six at once: two track checks run at a time, and each waits in words that name who is before it."""
     track = {"track": {"configMap": {"name": "flood"}}}
@@ -40,9 +41,12 @@ def test_checks_of_a_flood_wait_for_each_other(namespace: Namespace) -> None:
 
     def checked() -> bool:
         nonlocal most, waited
-        pods = namespace.items("pod", "fairlap.dev/step=check")
-        most = max(most, sum(pod["status"]["phase"] in ("Pending", "Running") for pod in pods))
-        statuses = [each.get("status", {}) for each in namespace.items("bm") if each["metadata"]["name"] in names]
+        found = namespace.items("pod,bm")
+        checks = [it for it in found if it["metadata"].get("labels", {}).get("fairlap.dev/step") == "check"]
+        running = [it for it in checks if it["kind"] == "Pod" and it["status"]["phase"] in ("Pending", "Running")]
+        most = max(most, len(running))
+        mine = [it for it in found if it["kind"] == "Benchmark" and it["metadata"]["name"] in names]
+        statuses = [it.get("status", {}) for it in mine]
         waited = waited or any("in the line for track checks" in each.get("progress", "") for each in statuses)
         return all(condition(each, "Accepted") == "True" for each in statuses) and len(statuses) == FLOOD
 
@@ -78,6 +82,7 @@ def track_through(pipelines: list[str]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.long
 def test_a_hundred_and_one_pipelines_count(namespace: Namespace) -> None:
     """One more than a status lists: the race counts, its record has them all, and what is left out is said."""
     names = [f"p{number:03}" for number in range(101)]
@@ -104,6 +109,7 @@ def upgrade(namespace: Namespace, *values: str) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_lost_namespace_stops_no_other(namespace: Namespace) -> None:
     """One of the watched namespaces is deleted, and an operator starts that never saw it."""
     lost = f"{namespace.name}-lost"

@@ -7,6 +7,7 @@ import pytest
 
 from fairlap.comparison.race_facts import record_facts
 from fairlap.plan.verdict.checks import first_violation
+from fairlap.plan.verdict.violation import Violation
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.request_evidence import SearchAnswer
 
@@ -87,6 +88,7 @@ def raw(name: str, path: str, body: object = None) -> Json:
     return {"name": name, "operation": operation, "iterations": 20}
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.SEARCHES_HIT_NOTHING)
 def test_a_raw_request_to_a_pattern_that_matches_nothing(runner: Runner, tmp_path: Path) -> None:
     track = write(tmp_path / "t", CREATE, BULK, REFRESH, raw("nothing", "/nope-*/_search", ALL))
@@ -107,7 +109,7 @@ def test_fields_of_a_pattern_that_matches_nothing(runner: Runner, tmp_path: Path
         "fields": (1, None),
         "nothing": (0, None),
     }
-    assert ran.violation() == (
+    assert ran.violation() == Violation(
         Reason.SEARCHES_HIT_NOTHING,
         "task nothing: its 20 searches of nope-* reached no shard, there is no such index: correct the index that the "
         "task names",

@@ -17,6 +17,7 @@ from tests.fixtures.message_form import looks_like
 
 from fairlap.plan.verdict.applied_settings import not_everywhere
 from fairlap.plan.verdict.checks import first_violation
+from fairlap.plan.verdict.violation import Violation
 from fairlap_race.contract.reasons import Reason
 
 from .proxy import Alter, Proxy
@@ -84,6 +85,7 @@ def reads(reason: Reason, text: str) -> None:
     assert looks_like(reason.example, text), f"\n{text}\nis not of the form\n{reason.example}"
 
 
+@pytest.mark.long
 def test_documents_through_an_alias(run: Run, tmp_path: Path) -> None:
     ran = run(write(tmp_path / "t", CREATE, BULK, target="a", index={"aliases": {"a": {}}}))
     assert counts(ran) == []
@@ -96,7 +98,7 @@ def test_documents_through_an_alias(run: Run, tmp_path: Path) -> None:
 def test_a_document_too_many_behind_an_alias(run: Run, elasticsearch: Elasticsearch, tmp_path: Path) -> None:
     track = write(tmp_path / "t", CREATE, BULK, search(seconds=15), target="a", index={"aliases": {"a": {}}})
     ran = run(track, meanwhile=lambda _: elasticsearch.ask("POST", "/t/_doc", {"n": 1}))
-    assert ran.violation() == (
+    assert ran.violation() == Violation(
         Reason.DOCUMENT_COUNT_MISMATCH, f"index a was to hold {DOCUMENTS} documents, Elasticsearch counts 1001"
     )  # fmt: skip
 
@@ -156,6 +158,7 @@ def test_an_index_that_the_schedule_closes(run: Run, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.long
 def test_documents_that_a_request_wrote_before_the_bulk(run: Run, tmp_path: Path) -> None:
     ran = run(write(tmp_path / "t", CREATE, raw("seed", "PUT", "/t/_doc/1", {"n": 1}), BULK))
     assert said(ran, Reason.DOCUMENTS_NOT_COUNTED) == (
@@ -224,9 +227,8 @@ def register(registry):
 """
 
 
-@pytest.mark.parametrize(
-    ("to", "more"), [("/t/_doc", 20), pytest.param("/t/_search", 0, marks=pytest.mark.long)], ids=["writes", "reads"]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("to", "more"), [("/t/_doc", 20), ("/t/_search", 0)], ids=["writes", "reads"])
 def test_requests_that_only_their_parameter_source_knows(run: Run, tmp_path: Path, to: str, more: int) -> None:
     operation = {"operation-type": "raw-request", "name": "o", "param-source": "writes", "to": to}
     own = {"name": "own", "operation": operation, "iterations": 20}
@@ -256,6 +258,7 @@ class Transforming(Proxy):
             time.sleep(0.1)
 
 
+@pytest.mark.long
 def test_a_transform_that_works_in_the_background(run: Run, elasticsearch: Elasticsearch, tmp_path: Path) -> None:
     """Its documents are no bulk's, and its index need not be as the track's was to be."""
     pivot = {"group_by": {"word": {"terms": {"field": "word"}}}, "aggregations": {"n": {"avg": {"field": "n"}}}}
@@ -304,7 +307,7 @@ def test_a_user_knows_better(run: Run, tmp_path: Path) -> None:
     track = write(tmp_path / "t", CREATE, BULK, actions=same)
     ran = run(track, expect={"documents": {"t": 500}})
     assert counts(ran) == [] and ran.record.track.documents.stated.documents == {"t": 500}
-    assert run(track, expect={"totalDocuments": 501}).violation() == (
+    assert run(track, expect={"totalDocuments": 501}).violation() == Violation(
         Reason.DOCUMENT_COUNT_MISMATCH,
         "race.expect.totalDocuments: the race was to leave 501 documents, Elasticsearch counts 500",
     )
@@ -316,7 +319,7 @@ DEFAULT: Json = {"settings": {"index.default_pipeline": "p"}}
 @pytest.mark.produces(Reason.PIPELINE_NOT_APPLIED)
 def test_a_default_pipeline_that_every_document_passes_by(run: Run, tmp_path: Path) -> None:
     ran = run(write(tmp_path / "t", put("p", SETS), CREATE, BULK, actions=lines(_none=DOCUMENTS), **DEFAULT))
-    assert ran.violation() == (
+    assert ran.violation() == Violation(
         Reason.PIPELINE_NOT_APPLIED,
         "ingest pipeline p, default_pipeline of index t, processed none of the 1000 documents indexed there",
     )
@@ -346,7 +349,7 @@ def test_a_final_pipeline_is_counted(run: Run, tmp_path: Path) -> None:
 @pytest.mark.produces(Reason.PIPELINE_NOT_APPLIED)
 def test_a_pipeline_whose_failures_are_all_ignored(run: Run, tmp_path: Path) -> None:
     ran = run(write(tmp_path / "t", put("p", IGNORED), CREATE, through("p")))
-    assert ran.violation() == (
+    assert ran.violation() == Violation(
         Reason.PIPELINE_NOT_APPLIED,
         "ingest pipeline p did nothing for its 1000 documents: processor 1 (set_security_user) failed for 1000 of 1000 "
         "documents, which is ignored or handled",
@@ -441,7 +444,7 @@ def test_documents_in_a_failure_store(run: Run, elasticsearch: Elasticsearch, tm
 
     track = write(tmp_path / "t", CREATE, BULK)
     with altered(elasticsearch, alter) as way:
-        assert run(track, **way).violation() == (
+        assert run(track, **way).violation() == Violation(
             Reason.DOCUMENT_COUNT_MISMATCH, "data stream logs: 12 documents failed and are in its failure store"
         )  # fmt: skip
         twelve["number"] = 0

@@ -7,7 +7,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from fairlap.plan.verdict.checks import first_violation, remarks
+from fairlap.plan.verdict.violation import Violation
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record
 from fairlap_race.contract.request_evidence import RequestEvidence
@@ -126,7 +129,7 @@ def test_searches_of_every_kind_that_reach_or_find_nothing(runner: Runner, tmp_p
     ran = runner.run(write(tmp_path / "t", CREATE, BULK, REFRESH, *nowhere, *without, plugin=BY_TURNS))
     for task in (str(it["name"]) for it in nowhere):
         violation = first_violation(only(ran.record, task), asked())
-        assert violation == (
+        assert violation == Violation(
             Reason.SEARCHES_HIT_NOTHING,
             f"task {task}: its 20 searches of nope-* reached no shard, there is no such index: correct the index that "
             "the task names",
@@ -138,6 +141,7 @@ def test_searches_of_every_kind_that_reach_or_find_nothing(runner: Runner, tmp_p
         assert text == f"task {task}: its search found nothing in t, sent once more after the task"
 
 
+@pytest.mark.long
 def test_a_search_that_timed_out(runner: Runner, elasticsearch: Elasticsearch, tmp_path: Path) -> None:
     """The proxy says so of each search of t, and not of one whose pattern matches it."""
 

@@ -110,6 +110,7 @@ def test_one_request_of_each_in_turn(runner: Runner, pod: Callable[[int], list[s
     assert first_violation(fast.record, asked()) is None, "it is looked at only where turns were to be taken"
 
 
+@pytest.mark.long
 def test_who_goes_first_with_planned_requests_changes(
     runner: Runner, pod: Callable[[int], list[str]], tmp_path: Path
 ) -> None:
@@ -141,6 +142,7 @@ def test_who_goes_first_with_planned_requests_changes(
         assert firsts == "abba" * 10, firsts
 
 
+@pytest.mark.long
 def test_when_one_race_ends_the_others_do(runner: Runner, pod: Callable[[int], list[str]], tmp_path: Path) -> None:
     tracks = [write(tmp_path / name, waits("search", 0.02, **{"time-period": 120}), plugin=OWN_RUNNER) for name in "ab"]
     with rally_turn(alone=False):
@@ -157,6 +159,7 @@ def test_when_one_race_ends_the_others_do(runner: Runner, pod: Callable[[int], l
     assert "the runner was told to stop" in second.record.outcome.message
 
 
+@pytest.mark.long
 def test_one_that_fails_by_itself_lets_the_others_go(
     runner: Runner, pod: Callable[[int], list[str]], tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""What Rally leaves behind in these tests goes where pytest tidies up."""
+"""What Rally leaves behind in these tests goes where pytest tidies up, and its processes are forks where that does."""
 
 import sys
 import tempfile
@@ -6,6 +6,27 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.rally.forked_child import FORKING, start_server
+
+from fairlap_race.track import child
+
+
+@pytest.fixture(scope="session", autouse=True)
+def fork_server() -> None:
+    """Start what forks before the first test: it keeps its socket in the folder for temporary files of that time."""
+    start_server()
+
+
+@pytest.fixture
+def process_of_its_own() -> None:
+    """For tests whose track is checked by `python -m` itself, as users have it: the others are forks of it."""
+
+
+@pytest.fixture(autouse=True)
+def forked_children(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork the process that is asked about a track, unless the test has it for its subject."""
+    if "process_of_its_own" not in request.fixturenames:
+        monkeypatch.setattr(child, "subprocess", FORKING)
 
 
 @pytest.fixture

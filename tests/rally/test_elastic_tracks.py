@@ -15,6 +15,7 @@ pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of 
 
 from fairlap.cli.track_check import check_track
 
+pytestmark = pytest.mark.usefixtures("process_of_its_own")
 HOME = os.environ.get("FAIRLAP_RALLY_TRACKS", "")
 TRACKS = sorted(path.parent for path in Path(HOME).rglob("track.json")) if HOME else []
 BUGS = {"duplicate-key", "variable-without-value", "dependencies"}

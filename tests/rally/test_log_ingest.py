@@ -146,6 +146,7 @@ def test_what_it_does_to_a_cluster(tmp_path: Path, challenge: str, indices: list
     assert found.unforeseen == ()
 
 
+@pytest.mark.usefixtures("process_of_its_own")
 def test_inline_track(tmp_path: Path) -> None:
     track = checked(tmp_path, track={"path": str(INLINE)}, index={"codec": "best_compression"}).track
 
