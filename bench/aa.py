@@ -29,7 +29,7 @@ from parts.kubectl import Json, Kubectl
 from parts.share_interval import binomial_interval
 
 from fairlap.api.comparison_spec import Design
-from fairlap.comparison.gate_metrics import METRICS
+from fairlap.comparison.terms.gate_metrics import METRICS
 
 BENCH = "aa"
 USER = "aa-user"

@@ -1,8 +1,8 @@
 """Does cutting Rally's waits change what Rally measures? The same races with stock and with reduced intervals.
 
-Runs pairs of races, one as Rally is and one as `fairlap_race.rally.launch` starts it, in alternating order, against one
-Elasticsearch, and prints for each task and number the ratio reduced/stock: its geometric mean over the pairs and the
-95 % interval of that mean. A ratio of 1 inside the interval means that no difference was seen.
+Runs pairs of races, one as Rally is and one as `fairlap_race.rally.inside.launch` starts it, in alternating order,
+against one Elasticsearch, and prints for each task and number the ratio reduced/stock: its geometric mean over the
+pairs and the 95 % interval of that mean. A ratio of 1 inside the interval means that no difference was seen.
 
 On a machine that others use too, each race waits until the machine is idle, and a pair in which other processes took
 more than a few seconds of CPU is run again: their load would be in one race of the pair and not in the other. Each pair
@@ -38,7 +38,7 @@ from parts.pairs import T_95, Numbers, in_all, interval, not_compared
 from parts.quiet import Load, is_disturbed, once_more
 
 from fairlap_race.rally.config import Files
-from fairlap_race.rally.launch import POLL_INTERVALS
+from fairlap_race.rally.inside.launch import POLL_INTERVALS
 
 RESULTS = Path(__file__).parent / "results" / "aa_intervals.jsonl"
 

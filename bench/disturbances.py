@@ -34,7 +34,7 @@ from parts.lines import append, read
 from parts.series import left, print_progress
 from power import race_image
 
-from fairlap.plan.steps import object_name
+from fairlap.plan.basis.steps import object_name
 from fairlap_race.contract.config_maps import text_of
 
 BENCH = "disturbances"

@@ -32,9 +32,9 @@ from parts.share_interval import binomial_interval
 from fairlap.api.block_record import BlockRecord, Measured, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import GateStatus
-from fairlap.comparison.expectation import design_looks
-from fairlap.comparison.judgement import judge_blocks
-from fairlap.comparison.variants import ResolvedVariant, expand
+from fairlap.comparison.judging.judgement import judge_blocks
+from fairlap.comparison.noise.expectation import design_looks
+from fairlap.comparison.variants.variants import ResolvedVariant, expand
 from fairlap.plan.comparison.answer import judged_at_look
 from fairlap.statistics.gates import Look
 from fairlap.statistics.moderation import Prior

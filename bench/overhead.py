@@ -22,7 +22,7 @@ from parts.kubectl import Json, Kubectl
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.manifests.elasticsearch import elasticsearch
 from fairlap.manifests.race_job import access, job, progress, record
-from fairlap.plan.seen import Subject
+from fairlap.plan.basis.seen import Subject
 from fairlap.settings import Settings
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RECORD, Record

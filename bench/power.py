@@ -41,7 +41,7 @@ from parts.kubectl import Json, Kubectl
 from parts.lines import read
 
 from fairlap.api.comparison_spec import Design
-from fairlap.comparison.expectation import design_looks
+from fairlap.comparison.noise.expectation import design_looks
 from fairlap.statistics.gates import Gate, GateVerdict, Look, fixed, judge
 from fairlap.statistics.moderation import MOST_PRIOR_DF, Prior
 

@@ -31,7 +31,7 @@ def measure(requests: int, factor: int, stock: bool) -> int:
     from esrally.driver import driver  # noqa: PLC0415
     from esrally.track import track  # noqa: PLC0415
 
-    from fairlap_race.rally import lean_documents  # noqa: PLC0415
+    from fairlap_race.rally.inside import lean_documents  # noqa: PLC0415
 
     if not stock:
         lean_documents.install(metrics.InMemoryMetricsStore)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from statistics import fmean, median
 
-from fairlap.comparison import gate_metrics
+from fairlap.comparison.terms import gate_metrics
 from parts.kubectl import Json
 from parts.raced_blocks import Number, value_of
 

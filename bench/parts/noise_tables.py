@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from fairlap.comparison import gate_metrics
+from fairlap.comparison.terms import gate_metrics
 from parts.components import (
     Components,
     Observed,

@@ -15,8 +15,8 @@ from typing import Any
 from fairlap_race.contract.race_spec import parse_spec
 from fairlap_race.contract.resources import MachineTable
 from fairlap_race.linux import process
-from fairlap_race.rally import launch
 from fairlap_race.rally.config import Files
+from fairlap_race.rally.inside import launch
 from fairlap_race.runner import race, race_frame, race_steps, supervise
 
 KINDS = ("with", "without")

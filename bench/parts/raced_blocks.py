@@ -6,9 +6,9 @@ from statistics import median
 from typing import NamedTuple
 
 from fairlap.api.block_record import KEY_BLOCK, BlockRecord, RaceRecord
-from fairlap.comparison.block_pack import unpack_block
-from fairlap.comparison.disturbed_race import DISTURBED
-from fairlap.comparison.gate_metrics import DEFAULT_MARGINS, LATENCIES
+from fairlap.comparison.facts.disturbed_race import DISTURBED
+from fairlap.comparison.numbers.block_pack import unpack_block
+from fairlap.comparison.terms.gate_metrics import DEFAULT_MARGINS, LATENCIES
 from fairlap_race.contract.config_maps import unpacked
 from parts.components import Costs, Nested
 from parts.kubectl import Json, Kubectl

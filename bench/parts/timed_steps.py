@@ -1,7 +1,7 @@
 """Starts Rally and writes when each of its steps was over: `timed_steps.py FILE KIND ARGUMENT…`.
 
 KIND is `stock` for Rally as it is, `polled` for Rally as a race starts it but with workers that are woken every second,
-and `told` for Rally as a race starts it. The arguments are those of `fairlap_race.rally.launch`.
+and `told` for Rally as a race starts it. The arguments are those of `fairlap_race.rally.inside.launch`.
 """
 
 import sys
@@ -41,7 +41,7 @@ def main() -> None:
     from esrally import rally  # noqa: PLC0415
     from esrally.driver import driver  # noqa: PLC0415
 
-    from fairlap_race.rally import launch  # noqa: PLC0415
+    from fairlap_race.rally.inside import launch  # noqa: PLC0415
 
     watch(driver.Driver, Path(path))
     if kind == "stock":
@@ -49,7 +49,7 @@ def main() -> None:
         rally.main()
         return
     if kind == "polled":
-        launch.told_workers.install = lambda *_: None
+        launch.next_step_at_once.install = lambda *_: None
     sys.argv = ["launch", live, *arguments]
     launch.main()
 

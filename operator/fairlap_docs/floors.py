@@ -13,7 +13,8 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap_race.errors": ("fairlap_race.contract",),
     "fairlap_race.linux": ("fairlap_race.contract",),
     "fairlap_race.elasticsearch": ("fairlap_race.contract", "fairlap_race.linux"),
-    "fairlap_race.rally": ("fairlap_race.contract", "fairlap_race.elasticsearch"),
+    "fairlap_race.rally": ("fairlap_race.contract",),
+    "fairlap_race.rally.inside": ("fairlap_race.contract", "fairlap_race.elasticsearch", "fairlap_race.rally"),
     "fairlap_race.corpora": ("fairlap_race.contract", "fairlap_race.errors"),
     "fairlap_race.track": (
         "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.linux", "fairlap_race.rally",
@@ -23,12 +24,11 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.rally", "fairlap_race.corpora",
         "fairlap_race.track",
     ),
-    "fairlap_race.http": (
-        "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.rally", "fairlap_race.track",
-    ),
+    "fairlap_race.http": ("fairlap_race.contract", "fairlap_race.errors", "fairlap_race.rally", "fairlap_race.track"),
     "fairlap_race.runner": (
         "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.linux", "fairlap_race.elasticsearch",
-        "fairlap_race.rally", "fairlap_race.corpora", "fairlap_race.track", "fairlap_race.http",
+        "fairlap_race.rally", "fairlap_race.rally.inside", "fairlap_race.corpora", "fairlap_race.track",
+        "fairlap_race.http",
     ),
     "fairlap_race.__main__": (
         "fairlap_race.contract", "fairlap_race.linux", "fairlap_race.rally", "fairlap_race.track.check",
@@ -43,72 +43,72 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.statistics": (),
     "fairlap.results": ("fairlap_race.contract", "fairlap.api", "fairlap.statistics"),
     "fairlap.requests": ("fairlap_race.contract",),
-    "fairlap.comparison": ("fairlap_race.contract", "fairlap.api", "fairlap.statistics"),
-    "fairlap.comparison_report": ("fairlap.api", "fairlap.statistics", "fairlap.comparison"),
+    # Races beside each other: the words, what ran, what it measured, and the verdict on it.
+    "fairlap.comparison.terms": ("fairlap_race.contract", "fairlap.api", "fairlap.statistics"),
+    "fairlap.comparison.facts": ("fairlap_race.contract", "fairlap.api", "fairlap.comparison.terms"),
+    "fairlap.comparison.numbers": (
+        "fairlap_race.contract", "fairlap.api", "fairlap.comparison.terms", "fairlap.comparison.facts",
+    ),
+    "fairlap.comparison.variants": (
+        "fairlap_race.contract", "fairlap.api", "fairlap.comparison.terms", "fairlap.comparison.facts",
+    ),
+    "fairlap.comparison.noise": (
+        "fairlap_race.contract", "fairlap.api", "fairlap.statistics", "fairlap.comparison.terms",
+        "fairlap.comparison.numbers",
+    ),
+    "fairlap.comparison.judging": (
+        "fairlap_race.contract", "fairlap.api", "fairlap.statistics", "fairlap.comparison.terms",
+        "fairlap.comparison.facts", "fairlap.comparison.numbers",
+    ),
+    "fairlap.comparison_report": (
+        "fairlap.api", "fairlap.statistics", "fairlap.comparison.terms", "fairlap.comparison.facts",
+        "fairlap.comparison.numbers",
+    ),
     # What decisions stand on; above it explain, then verdict, then the decisions themselves.
-    "fairlap.plan.conditions": ("fairlap.api",),
-    "fairlap.plan.deadline": (),
-    "fairlap.plan.keep": ("fairlap.api", "fairlap.plan.conditions", "fairlap.plan.deadline"),
-    "fairlap.plan.expiry": (
-        "fairlap.api", "fairlap.plan.conditions", "fairlap.plan.deadline", "fairlap.plan.keep",
-    ),
-    "fairlap.plan.rerun": ("fairlap.api",),
-    "fairlap.plan.rerun_history": ("fairlap.api", "fairlap.plan.keep", "fairlap.plan.rerun"),
-    "fairlap.plan.steps": ("fairlap.api",),
-    "fairlap.plan.sweep_plan": ("fairlap_race.contract", "fairlap.api"),
-    "fairlap.plan.node_processors": ("fairlap.api",),
-    "fairlap.plan.seen": (
-        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions",
-        "fairlap.plan.node_processors",
-    ),
-    "fairlap.plan.explain": (
-        "fairlap_race.contract", "fairlap.api", "fairlap.plan.conditions", "fairlap.plan.seen", "fairlap.plan.steps",
-    ),
+    "fairlap.plan.basis": ("fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue"),
+    "fairlap.plan.lifetimes": ("fairlap.api", "fairlap.plan.basis"),
+    "fairlap.plan.explain": ("fairlap_race.contract", "fairlap.api", "fairlap.plan.basis"),
     "fairlap.plan.verdict": (
-        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.results", "fairlap.comparison",
-        "fairlap.plan.conditions", "fairlap.plan.keep", "fairlap.plan.seen", "fairlap.plan.steps",
-        "fairlap.plan.sweep_plan", "fairlap.plan.explain",
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.results", "fairlap.comparison.facts",
+        "fairlap.comparison.noise", "fairlap.plan.basis", "fairlap.plan.lifetimes", "fairlap.plan.explain",
     ),
-    # What a spec may not have; the command line says it before anything is applied.
-    "fairlap.plan.spec_bounds": ("fairlap_race.contract", "fairlap.api", "fairlap.plan.sweep_plan"),
-    "fairlap.plan.accept": (
-        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan.verdict", "fairlap.plan.spec_bounds",
+    "fairlap.plan.acceptance": (
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan.basis", "fairlap.plan.verdict",
     ),
     "fairlap.plan": (
-        "fairlap_race.contract", "fairlap.api", "fairlap.queue", "fairlap.plan.conditions", "fairlap.plan.deadline",
-        "fairlap.plan.keep", "fairlap.plan.node_processors", "fairlap.plan.seen", "fairlap.plan.steps",
-        "fairlap.plan.explain", "fairlap.plan.verdict", "fairlap.plan.accept",
+        "fairlap_race.contract", "fairlap.api", "fairlap.queue", "fairlap.plan.basis", "fairlap.plan.lifetimes",
+        "fairlap.plan.explain", "fairlap.plan.verdict", "fairlap.plan.acceptance",
     ),
     # A Comparison is decided above its Benchmarks: it knows what they would refuse.
     "fairlap.plan.comparison": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.statistics",
-        "fairlap.comparison", "fairlap.plan.conditions", "fairlap.plan.deadline", "fairlap.plan.steps",
-        "fairlap.plan.node_processors", "fairlap.plan.accept", "fairlap.plan",
+        "fairlap.comparison.terms", "fairlap.comparison.facts", "fairlap.comparison.variants",
+        "fairlap.comparison.noise", "fairlap.plan.basis", "fairlap.plan.acceptance", "fairlap.plan",
     ),
     "fairlap.manifests": (
-        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan.seen",
-        "fairlap.plan.steps", "fairlap.plan.sweep_plan", "fairlap.plan.verdict", "fairlap.plan.comparison",
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan.basis", "fairlap.plan.verdict",
+        "fairlap.plan.comparison",
     ),
     "fairlap.machines": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.results",
-        "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain", "fairlap.manifests",
+        "fairlap.plan.basis", "fairlap.plan.explain", "fairlap.manifests",
     ),
     "fairlap.page_cache": ("fairlap.api", "fairlap.kube"),
     "fairlap.runtime": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.kube", "fairlap.queue",
-        "fairlap.statistics", "fairlap.comparison", "fairlap.plan", "fairlap.plan.comparison",
-        "fairlap.plan.conditions", "fairlap.plan.keep", "fairlap.plan.expiry", "fairlap.plan.rerun",
-        "fairlap.plan.rerun_history", "fairlap.plan.node_processors",
-        "fairlap.plan.seen", "fairlap.plan.steps", "fairlap.plan.explain", "fairlap.plan.verdict",
-        "fairlap.manifests", "fairlap.machines", "fairlap.page_cache",
+        "fairlap.statistics", "fairlap.comparison.terms", "fairlap.comparison.facts", "fairlap.comparison.numbers",
+        "fairlap.comparison.variants", "fairlap.comparison.noise", "fairlap.comparison.judging", "fairlap.plan.basis",
+        "fairlap.plan.lifetimes", "fairlap.plan.explain", "fairlap.plan.verdict", "fairlap.plan",
+        "fairlap.plan.comparison", "fairlap.manifests", "fairlap.machines", "fairlap.page_cache",
     ),
     "fairlap.__main__": ("fairlap.settings", "fairlap.environ", "fairlap.kube", "fairlap.runtime"),
     # The command line checks tracks with the race image's own code.
     "fairlap.cli": (
-        "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.track", "fairlap_race.track.check",
-        "fairlap.api", "fairlap.results", "fairlap.statistics", "fairlap.requests", "fairlap.comparison",
-        "fairlap.comparison_report", "fairlap.plan.expiry", "fairlap.plan.rerun", "fairlap.plan.accept",
-        "fairlap.plan.comparison",
+        "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.track", "fairlap_race.track.check", "fairlap.api",
+        "fairlap.statistics", "fairlap.results", "fairlap.requests", "fairlap.comparison.terms",
+        "fairlap.comparison.facts", "fairlap.comparison.numbers", "fairlap.comparison.variants",
+        "fairlap.comparison.noise", "fairlap.comparison.judging", "fairlap.comparison_report", "fairlap.plan.lifetimes",
+        "fairlap.plan.acceptance", "fairlap.plan.comparison",
     ),
     "fairlap_docs": ("fairlap_race.contract", "fairlap.api"),
 }  # fmt: skip
@@ -116,16 +116,16 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
 ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "kubernetes": ("fairlap.kube.api_server", "fairlap.cli.connection"),
     "pydantic_settings": ("fairlap.environ",),
-    "kopf": ("fairlap.runtime.driver", "fairlap.runtime.quick_toggles", "fairlap.runtime.small_pages"),
+    "kopf": ("fairlap.runtime.kopf_handlers", "fairlap.runtime.quick_toggles", "fairlap.runtime.small_pages"),
     "urllib3": ("fairlap_race.elasticsearch.client", "fairlap.cli.connection"),
-    "thespian": ("fairlap_race.rally.launch", "fairlap_race.rally.told_workers"),
+    "thespian": ("fairlap_race.rally.inside.launch", "fairlap_race.rally.inside.next_step_at_once"),
     "hdrh": ("fairlap_race.rally.histograms",),
     "pyarrow": ("fairlap_race.rally.sample_table",),
     "esrally": (
-        "fairlap_race.rally.launch",
-        "fairlap_race.rally.pinned",
+        "fairlap_race.rally.inside.launch",
+        "fairlap_race.rally.inside.client_addresses",
         "fairlap_race.rally.releases",
-        "fairlap_race.rally.told_workers",
+        "fairlap_race.rally.inside.next_step_at_once",
         "fairlap_race.track.load",
         "fairlap_race.track.searches",
         "fairlap_race.track.check.diagnose",

@@ -22,7 +22,7 @@ from .controlplane import die_with_parent
 PROGRAM = ("-m", "fairlap")
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
-    ["fairlap.environ", "fairlap.runtime.driver", "fairlap.runtime.metrics_server", "tests.api.schemas_made"]
+    ["fairlap.environ", "fairlap.runtime.kopf_handlers", "fairlap.runtime.metrics_server", "tests.api.schemas_made"]
 )
 
 

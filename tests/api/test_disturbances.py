@@ -157,7 +157,7 @@ def test_the_api_server_restarts(stage: Stage, plane: ControlPlane, namespace: s
 
 LATE_ANSWERS = """
 import asyncio, runpy
-from fairlap.runtime import daemon
+from fairlap.runtime import benchmark_reconciler
 
 write_status = daemon.write_status
 

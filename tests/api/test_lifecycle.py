@@ -10,7 +10,7 @@ import pytest
 from tests.fixtures.message_form import looks_like
 
 from fairlap.api.status import MOST_REMARKS
-from fairlap.plan.steps import account_name
+from fairlap.plan.basis.steps import account_name
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
 

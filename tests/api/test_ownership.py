@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from fairlap.plan.steps import account_name
+from fairlap.plan.basis.steps import account_name
 from fairlap_race.contract.record import Progress
 
 from .manifests import benchmark

@@ -11,7 +11,7 @@ from tests.fixtures.message_form import looks_like
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.manifests.elasticsearch import elasticsearch
 from fairlap.manifests.race_job import job
-from fairlap.plan.seen import Subject
+from fairlap.plan.basis.seen import Subject
 from fairlap.settings import JdkImage, Settings
 from fairlap_race.contract.reasons import Reason
 

@@ -13,8 +13,8 @@ from fairlap.api.status import BenchmarkStatus
 from fairlap.manifests.affinity import avoid_kept
 from fairlap.manifests.elasticsearch import elasticsearch
 from fairlap.manifests.race_job import job
+from fairlap.plan.basis.seen import Seen, Subject
 from fairlap.plan.explain.trouble import explain_unschedulable, find_troubles
-from fairlap.plan.seen import Seen, Subject
 from fairlap.queue.turn import Turn
 from fairlap.settings import Settings
 from fairlap_race.contract.reasons import Reason

@@ -26,7 +26,7 @@ ODD = """
 import runpy
 from dataclasses import replace
 from fairlap.plan import unforeseen
-from fairlap.runtime import daemon
+from fairlap.runtime import benchmark_reconciler
 
 plan, unforeseen.PAUSES = daemon.plan, (0.2, 0.4)
 

@@ -12,7 +12,7 @@ import yaml
 
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.names import API_VERSION
-from fairlap.comparison.variants import expand
+from fairlap.comparison.variants.variants import expand
 from kube import FULL_DISK, ROOT, SMALL_JVM, Namespace
 
 FOLDER = ROOT / "examples"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlap.comparison.race_facts import record_facts
+from fairlap.comparison.facts.race_facts import record_facts
 from fairlap.plan.verdict.checks import first_violation
 from fairlap.plan.verdict.violation import Violation
 from fairlap_race.contract.reasons import Reason

@@ -13,8 +13,8 @@ from esrally import config, metrics
 from esrally.driver import driver
 from esrally.track import track
 
-from fairlap_race.rally import lean_documents
-from fairlap_race.rally.lean_documents import LeanDocument
+from fairlap_race.rally.inside import lean_documents
+from fairlap_race.rally.inside.lean_documents import LeanDocument
 
 
 class Lean(metrics.InMemoryMetricsStore):  # type: ignore[misc]

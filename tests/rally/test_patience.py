@@ -43,7 +43,7 @@ SLOW_START = """
 import sys, time
 from pathlib import Path
 from thespian.system import multiprocCommon as common
-from fairlap_race.rally import launch
+from fairlap_race.rally.inside import launch
 
 start, own = common.startAdmin, common.MAX_ADMIN_STARTUP_DELAY.total_seconds()
 

@@ -13,7 +13,7 @@ SPREAD = """
 import asyncio, itertools, sys
 from pathlib import Path
 from aiohttp.abc import AbstractResolver
-from fairlap_race.rally import pinned
+from fairlap_race.rally.inside import client_addresses
 
 directory, turning = Path(sys.argv[1]), itertools.cycle((0, 1, 2, 1))
 NODES = ["127.0.0.3", "127.0.0.1", "127.0.0.2"]

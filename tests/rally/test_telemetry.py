@@ -14,7 +14,7 @@ pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of 
 
 from esrally import config, exceptions, metrics, telemetry
 
-from fairlap_race.rally import telemetry_file
+from fairlap_race.rally.inside import telemetry_file
 
 ANSWER = {
     "_shards": {"failed": 0},

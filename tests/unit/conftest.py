@@ -3,4 +3,5 @@
 import sys
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "plan")]
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE / "plan"), str(HERE / "comparison")]

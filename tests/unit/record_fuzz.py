@@ -24,9 +24,9 @@ from world import START, cluster, good_record, job, pod, seen, spec
 from fairlap.api.crd import crd
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus, Step
+from fairlap.plan.basis.conditions import stamp
+from fairlap.plan.basis.seen import Children
 from fairlap.plan.benchmark import plan
-from fairlap.plan.conditions import stamp
-from fairlap.plan.seen import Children
 from fairlap.results.machine_table import rows
 from fairlap_race.contract.codec import camel
 from fairlap_race.contract.record import MAX_PROGRESS_CHARACTERS, Progress, Record

@@ -10,8 +10,8 @@ import yaml
 
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.quantity import parse_quantity
-from fairlap.comparison.fairness import diff
-from fairlap.comparison.variants import expand
+from fairlap.comparison.facts.fairness import diff
+from fairlap.comparison.variants.variants import expand
 from fairlap.comparison_report.archive import read_archive
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -14,11 +14,11 @@ from fairlap.cli.compare_text import FORMATS, Compared
 from fairlap.cli.connection import Connection
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
 from fairlap.cli.printable import print_text
-from fairlap.comparison.beside import is_workload, put_beside
-from fairlap.comparison.fairness_table import is_condition
-from fairlap.comparison.race_facts import answer_facts, facts, record_facts
-from fairlap.comparison.raced import NotARaceError, Raced, read_race, untold
-from fairlap.comparison.raced_benchmark import recorded_race
+from fairlap.comparison.facts.fairness_table import is_condition
+from fairlap.comparison.facts.race_facts import answer_facts, facts, record_facts
+from fairlap.comparison.judging.side_by_side import is_workload, judge_side_by_side
+from fairlap.comparison.numbers.benchmark_numbers import recorded_race
+from fairlap.comparison.numbers.race_numbers import NotARaceError, Raced, read_race, untold
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RACE, KEY_RECORD, Record
 from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
@@ -58,7 +58,7 @@ def compare(connect: Callable[[], Connection], baseline: str, contender: str, in
     one, two = ([race for source in group for race in source.races] for group in (ours, theirs))
     notes += _unknown([*one, *two]) if files else []
     try:
-        found = put_beside(one, two, in_blocks=in_blocks, names=(baseline, contender))
+        found = judge_side_by_side(one, two, in_blocks=in_blocks, names=(baseline, contender))
     except ValueError as error:
         raise UsageError(str(error)) from error
     print_text(FORMATS[output](Compared(baseline, contender, (len(one), len(two)), in_blocks, found, tuple(notes))))

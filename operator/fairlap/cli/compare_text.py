@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from fairlap.cli.figures import byte_scale, digits_for, number
 from fairlap.cli.text_table import align
-from fairlap.comparison.beside import Beside, Line
-from fairlap.comparison.raced import Kind
+from fairlap.comparison.judging.side_by_side import Line, SideBySide
+from fairlap.comparison.numbers.race_numbers import Kind
 from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
 from fairlap.statistics.paired import as_change
 from fairlap.statistics.sentences import change_of, describe, signed
@@ -27,7 +27,7 @@ class Compared(NamedTuple):
     contender: str
     races: tuple[int, int]
     in_blocks: bool
-    found: Beside
+    found: SideBySide
     notes: tuple[str, ...] = ()
     """what the command has to add"""
 
@@ -126,7 +126,7 @@ def _bullets(compared: Compared) -> Iterator[str]:
         yield f"* {describe(line.what, line.finding, line.margin, more_is_better=more, of=compared.counted)}"
 
 
-def _differing(found: Beside) -> list[str]:
+def _differing(found: SideBySide) -> list[str]:
     return [f"{each.what}: {each.baseline} → {each.contender}" for each in found.differences]
 
 

@@ -12,7 +12,7 @@ from fairlap.api.names import COMPARISON_KIND
 from fairlap.api.raw import as_list, as_mapping
 from fairlap.cli.connection import Connection
 from fairlap.cli.exits import CliError, UsageError
-from fairlap.comparison.block_pack import unpack_block
+from fairlap.comparison.numbers.block_pack import unpack_block
 from fairlap.comparison_report.archive import is_archive, read_archive
 from fairlap.comparison_report.comparison_view import NotAComparisonError
 from fairlap.comparison_report.report_data import DATA_ID

@@ -14,7 +14,7 @@ from fairlap.cli import benchmarks as bm
 from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
 from fairlap.cli.printable import print_text
-from fairlap.plan import expiry
+from fairlap.plan.lifetimes import expiry
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_LOG, KEY_RECORD, Record
 from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, unpacked

@@ -9,7 +9,7 @@ from typing import Any
 from fairlap.cli import benchmarks as bm
 from fairlap.cli.connection import Connection
 from fairlap.cli.text_table import align
-from fairlap.plan import expiry
+from fairlap.plan.lifetimes import expiry
 from fairlap.results.machine_table import UNKNOWN, header, rows, watched_header, watched_rows
 from fairlap.results.machine_use import short_name
 from fairlap_race.contract.config_maps import text_of

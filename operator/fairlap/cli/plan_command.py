@@ -28,11 +28,11 @@ from fairlap.cli.connection import Connection, RefusedError
 from fairlap.cli.exits import FAILED, SUCCEEDED
 from fairlap.cli.plan_text import Known, plan_text, racing
 from fairlap.cli.printable import one_line, print_text, printable
-from fairlap.comparison.expectation import expect
-from fairlap.comparison.fairness import diff
-from fairlap.comparison.noise_store import decode_noise, noise_key, priors_for, race_seconds_for
-from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError, expand
-from fairlap.plan.accept import objections_anywhere
+from fairlap.comparison.facts.fairness import diff
+from fairlap.comparison.noise.expectation import expect
+from fairlap.comparison.noise.noise_store import decode_noise, noise_key, priors_for, race_seconds_for
+from fairlap.comparison.variants.variants import ResolvedVariant, VariantsRefusedError, expand
+from fairlap.plan.acceptance.accept import objections_anywhere
 from fairlap.plan.comparison.children import dry_run
 from fairlap.plan.comparison.comparison_seen import ComparisonSubject
 from fairlap_race.contract.some_of import some_of

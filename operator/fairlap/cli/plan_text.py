@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from fairlap.api.block_record import TWIN
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.cli.text_table import align
-from fairlap.comparison.expectation import calibrated_every, design_looks
-from fairlap.comparison.fairness import diff, raced_with_itself
-from fairlap.comparison.gate_metrics import METRICS, gates_of
-from fairlap.comparison.variants import ResolvedVariant
+from fairlap.comparison.facts.fairness import diff, raced_with_itself
+from fairlap.comparison.noise.expectation import calibrated_every, design_looks
+from fairlap.comparison.terms.gate_metrics import METRICS, gates_of
+from fairlap.comparison.variants.variants import ResolvedVariant
 from fairlap.plan.comparison.children import TWIN_LETTER, describe_variants
 from fairlap.plan.comparison.disturbed_blocks import repetitions
 from fairlap.plan.comparison.looks import most_blocks

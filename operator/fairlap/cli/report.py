@@ -15,7 +15,7 @@ from fairlap.cli.benchmarks import Benchmark
 from fairlap.cli.main_figures import main_rows
 from fairlap.cli.rows import Row, evidence_rows, machine_rows, result_rows
 from fairlap.cli.text_table import align
-from fairlap.comparison.race_facts import effective
+from fairlap.comparison.facts.race_facts import effective
 from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
 
 _SHOWN = {"version", "buildHash", "java", "nodes", "heapBytes", "images", "rallyVersion", "trackDigest"}

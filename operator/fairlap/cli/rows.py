@@ -9,7 +9,7 @@ from typing import Any
 from fairlap.cli import benchmarks as bm
 from fairlap.cli.benchmarks import Benchmark
 from fairlap.cli.figures import NOTHING, byte_scale, digits_for, figure, number, percent, short_digest, words
-from fairlap.comparison.gate_metrics import METRICS
+from fairlap.comparison.terms.gate_metrics import METRICS
 
 IN_TURN = "in turn"
 """in the place of a throughput: the rate is that of all races together"""

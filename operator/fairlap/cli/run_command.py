@@ -18,7 +18,7 @@ from fairlap.cli.exits import FAILED, INTERRUPTED, SUCCEEDED, TIMED_OUT, CliErro
 from fairlap.cli.gate_command import exit_code
 from fairlap.cli.printable import one_line, print_text
 from fairlap.cli.screen import Screen
-from fairlap.plan.rerun import ASKED, announced
+from fairlap.plan.lifetimes.rerun import ASKED, announced
 
 Json = dict[str, Any]
 Id = tuple[str, str]

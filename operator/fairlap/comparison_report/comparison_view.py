@@ -24,7 +24,7 @@ from fairlap.api.comparison_status import (
 from fairlap.api.names import COMPARISON_KIND
 from fairlap.api.phases import OVER
 from fairlap.api.status import RemarkStatus
-from fairlap.comparison.disturbed_race import DISTURBED, disturbance
+from fairlap.comparison.facts.disturbed_race import DISTURBED, disturbance
 from fairlap.comparison_report.metric_words import DISAGREE, VERDICT_WORDS, words_of
 
 _MOST = 1e18

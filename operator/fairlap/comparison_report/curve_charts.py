@@ -9,7 +9,7 @@ from statistics import median
 from typing import NamedTuple
 
 from fairlap.api.block_record import Curve, RaceRecord
-from fairlap.comparison.block_numbers import is_common
+from fairlap.comparison.numbers.block_numbers import is_common
 from fairlap.comparison_report.comparison_view import ComparisonView
 from fairlap.comparison_report.markup import Markup, element
 from fairlap.comparison_report.metric_words import digits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from fairlap.comparison.gate_metrics import METRICS, MetricKind
+from fairlap.comparison.terms.gate_metrics import METRICS, MetricKind
 from fairlap.statistics.sentences import change_digits, is_no_change
 
 _HELD: Final = "\N{NO-BREAK SPACE}"

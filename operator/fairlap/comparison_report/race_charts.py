@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from fairlap.api.block_record import RaceRecord
-from fairlap.comparison.disturbed_race import DISTURBED, disturbance
+from fairlap.comparison.facts.disturbed_race import DISTURBED, disturbance
 from fairlap.comparison_report.comparison_view import ComparisonView, RanBlock
 from fairlap.comparison_report.markup import Markup, element, shortened
 from fairlap.comparison_report.metric_words import amount, digits, duration

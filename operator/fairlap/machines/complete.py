@@ -18,9 +18,9 @@ from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.machines.prometheus import Prometheus, PrometheusError
 from fairlap.manifests.elasticsearch import DATA_VOLUME, MOUNTS_CONTAINER
+from fairlap.plan.basis.seen import Seen
+from fairlap.plan.basis.steps import object_name
 from fairlap.plan.explain.trouble import elasticsearch_pods, load_generators
-from fairlap.plan.seen import Seen
-from fairlap.plan.steps import object_name
 from fairlap.results import cadvisor
 from fairlap.results.machine_facts import facts_of
 from fairlap.results.storage import Provisioned, with_claim, with_mount

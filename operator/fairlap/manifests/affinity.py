@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from fairlap.api.base import Json
 from fairlap.api.names import IN_TURN_LABEL, ROLE_ELASTICSEARCH, ROLE_LABEL, STEP_LABEL, UID_LABEL
 from fairlap.api.spec import Scheduling
-from fairlap.plan.seen import Subject
-from fairlap.plan.steps import CHECK, PROBE
+from fairlap.plan.basis.seen import Subject
+from fairlap.plan.basis.steps import CHECK, PROBE
 
 _MACHINE = "kubernetes.io/hostname"
 _WISHED = "preferredDuringSchedulingIgnoredDuringExecution"

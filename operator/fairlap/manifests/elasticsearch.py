@@ -14,7 +14,7 @@ from fairlap.manifests.affinity import anti_affinity, machines, node_affinity
 from fairlap.manifests.background import switched_off
 from fairlap.manifests.meta import in_turn_labels, labels, metadata
 from fairlap.manifests.pod_parts import UNDISTURBED, pull_secrets
-from fairlap.plan.seen import Subject
+from fairlap.plan.basis.seen import Subject
 from fairlap.settings import Settings
 from fairlap_race.contract.machine_settings import FILES
 

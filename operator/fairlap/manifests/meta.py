@@ -13,8 +13,8 @@ from fairlap.api.names import (
     UID_LABEL,
     is_race,
 )
-from fairlap.plan.seen import Subject
-from fairlap.plan.steps import object_name
+from fairlap.plan.basis.seen import Subject
+from fairlap.plan.basis.steps import object_name
 
 
 def labels(subject: Subject, step: str, role: str | None = None) -> dict[str, str]:

@@ -18,8 +18,8 @@ from fairlap.manifests.pod_parts import UNDISTURBED, pull_secrets
 from fairlap.manifests.target import CA, CREDENTIALS
 from fairlap.manifests.track_source import SAMPLES, corpora_spec, requests_source, track_source
 from fairlap.manifests.track_source import mounts as track_mounts
-from fairlap.plan.seen import Subject
-from fairlap.plan.steps import (
+from fairlap.plan.basis.seen import Subject
+from fairlap.plan.basis.steps import (
     CHECK,
     PROBE,
     SMOKE,
@@ -29,7 +29,7 @@ from fairlap.plan.steps import (
     object_name,
     race_id,
 )
-from fairlap.plan.sweep_plan import allowed_errors, steps_of_race
+from fairlap.plan.basis.sweep_plan import allowed_errors, steps_of_race
 from fairlap.settings import Settings
 from fairlap_race.contract.config_maps import progress_name
 from fairlap_race.contract.document_plan import ExpectedByUser

@@ -15,9 +15,22 @@ from fairlap.api.names import KIND
 from fairlap.api.phases import OVER
 from fairlap.api.quantity import parse_duration
 from fairlap.api.status import BenchmarkStatus, Phase, Step
-from fairlap.plan.accept import objections
-from fairlap.plan.conditions import Observation, moment, stamp
-from fairlap.plan.deadline import Deadline, wake_in
+from fairlap.plan.acceptance.accept import objections
+from fairlap.plan.basis.conditions import Observation, moment, stamp
+from fairlap.plan.basis.deadline import Deadline, wake_in
+from fairlap.plan.basis.node_processors import decide
+from fairlap.plan.basis.seen import Delete, Plan, Seen
+from fairlap.plan.basis.steps import (
+    CHECK,
+    builds_cluster,
+    config_map_key,
+    is_preparation,
+    needs_check,
+    step_after,
+    steps,
+    title,
+    track_words,
+)
 from fairlap.plan.explain.leftover import describe_leftovers, report_leftovers
 from fairlap.plan.explain.readiness import describe_missing, explain_overdue, explain_overdue_run
 from fairlap.plan.explain.trouble import (
@@ -36,22 +49,9 @@ from fairlap.plan.explain.trouble import (
 from fairlap.plan.explain.warned import find_refusal
 from fairlap.plan.failure import fail, fail_if_refused, fail_unready, fail_with_log
 from fairlap.plan.finish import failed_observations, finish
-from fairlap.plan.keep import KEPT
+from fairlap.plan.lifetimes.keep import KEPT
 from fairlap.plan.node_memory import lacking_memory
-from fairlap.plan.node_processors import decide
 from fairlap.plan.room import RoomSearch, give_way, line_up_again, look_again_in, room_search, take_back
-from fairlap.plan.seen import Delete, Plan, Seen
-from fairlap.plan.steps import (
-    CHECK,
-    builds_cluster,
-    config_map_key,
-    is_preparation,
-    needs_check,
-    step_after,
-    steps,
-    title,
-    track_words,
-)
 from fairlap.plan.transition import (
     describe_lacking,
     describe_progress,

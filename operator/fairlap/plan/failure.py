@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from fairlap.api.base import Json
+from fairlap.plan.basis.seen import Plan, Seen
 from fairlap.plan.explain.trouble import Trouble, is_ready, running_log
 from fairlap.plan.explain.warned import why_not_ready
-from fairlap.plan.seen import Plan, Seen
 from fairlap.plan.transition import enter
 from fairlap.plan.verdict import collect
 from fairlap.plan.verdict.judged import mark_failing

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from fairlap.api.condition_types import ComparisonCondition, ConditionType
 from fairlap.api.names import COMPARISON_KIND
-from fairlap.plan.conditions import Observation, conditions
+from fairlap.plan.basis.conditions import Observation, conditions
 from fairlap.plan.outdated_crd import Status, observe
 from fairlap_race.contract.reasons import Reason
 

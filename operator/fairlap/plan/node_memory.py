@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import BenchmarkSpec, Resources, Scheduling
-from fairlap.plan.node_processors import MachineCapacity, may_use
+from fairlap.plan.basis.node_processors import MachineCapacity, may_use
 
 
 def lacking_memory(spec: BenchmarkSpec, machines: Sequence[MachineCapacity] | None) -> str:

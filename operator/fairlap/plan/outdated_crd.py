@@ -14,7 +14,7 @@ from fairlap.api.comparison_status import ComparisonStatus
 from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.status import BenchmarkStatus
 from fairlap.api.steering import Steering, steering
-from fairlap.plan.conditions import HasConditions, Observation, condition, conditions
+from fairlap.plan.basis.conditions import HasConditions, Observation, condition, conditions
 from fairlap.plan.transition import one_line
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.some_of import some_of

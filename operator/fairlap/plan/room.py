@@ -7,8 +7,11 @@ from typing import NamedTuple
 from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.names import is_race
 from fairlap.api.status import Step
-from fairlap.plan.conditions import Observation, moment, stamp
-from fairlap.plan.deadline import Deadline
+from fairlap.plan.basis.conditions import Observation, moment, stamp
+from fairlap.plan.basis.deadline import Deadline
+from fairlap.plan.basis.node_processors import share_instead
+from fairlap.plan.basis.seen import Plan, Seen
+from fairlap.plan.basis.steps import CHECK, builds_cluster, title
 from fairlap.plan.explain.trouble import (
     LACKS_CPU,
     Trouble,
@@ -18,9 +21,6 @@ from fairlap.plan.explain.trouble import (
     machines_of,
 )
 from fairlap.plan.failure import fail
-from fairlap.plan.node_processors import share_instead
-from fairlap.plan.seen import Plan, Seen
-from fairlap.plan.steps import CHECK, builds_cluster, title
 from fairlap.plan.transition import enter, one_line, update
 from fairlap.queue.turn import Turn
 from fairlap_race.contract.reasons import Reason

@@ -4,10 +4,10 @@ from fairlap.api.condition_types import ConditionReason
 from fairlap.api.names import is_race
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus, Phase, Stage, Step
-from fairlap.plan.conditions import stamp
+from fairlap.plan.basis.conditions import stamp
+from fairlap.plan.basis.seen import Seen
+from fairlap.plan.basis.steps import PROBE, SMOKE, is_preparation, steps, title
 from fairlap.plan.explain.trouble import Trouble
-from fairlap.plan.seen import Seen
-from fairlap.plan.steps import PROBE, SMOKE, is_preparation, steps, title
 from fairlap.queue.turn import Turn
 from fairlap_race.contract.record import Progress
 

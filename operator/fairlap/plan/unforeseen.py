@@ -14,7 +14,7 @@ from fairlap.api.base import Json
 from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.names import COMPARISON_KIND, KIND
 from fairlap.api.status import BenchmarkStatus
-from fairlap.plan.conditions import LONGEST_MESSAGE, Observation, condition, conditions, stamp
+from fairlap.plan.basis.conditions import LONGEST_MESSAGE, Observation, condition, conditions, stamp
 from fairlap.plan.finish import failed_observations
 from fairlap.plan.newer_crd import unknown_fields
 from fairlap.plan.transition import one_line

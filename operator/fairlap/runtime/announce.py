@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from fairlap.api.comparison_status import PREPARATION, ComparisonStatus
 from fairlap.api.status import BenchmarkStatus
-from fairlap.comparison.block_reason import sentence_of
+from fairlap.comparison.terms.block_reason import sentence_of
+from fairlap.plan.basis.conditions import condition
 from fairlap.plan.comparison.block_words import why_void
-from fairlap.plan.conditions import condition
-from fairlap.plan.keep import KEPT
+from fairlap.plan.lifetimes.keep import KEPT
 from fairlap_race.contract.reasons import Reason
 
 

@@ -16,10 +16,10 @@ from fairlap.api.names import COMPARISON_KIND, KIND, UID_LABEL
 from fairlap.api.phases import is_over
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
-from fairlap.plan import expiry, rerun, rerun_history
+from fairlap.plan.basis.conditions import stamp
 from fairlap.plan.comparison.kept_clusters import still_needs_cluster
-from fairlap.plan.conditions import stamp
-from fairlap.plan.keep import kept_until
+from fairlap.plan.lifetimes import expiry, rerun, rerun_history
+from fairlap.plan.lifetimes.keep import kept_until
 from fairlap.queue.summary import leader_uid
 from fairlap.runtime.last_word import INTERNAL_ERRORS
 from fairlap.runtime.ownership import owner_uid

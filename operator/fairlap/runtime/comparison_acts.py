@@ -9,9 +9,9 @@ from fairlap.api.base import Json
 from fairlap.api.block_record import BlockRecord, RaceRecord
 from fairlap.api.comparison_status import PREPARATION, RaceOfBlock
 from fairlap.api.names import KIND, MANAGED_BY, MANAGER, NOISE_CONFIG_MAP
-from fairlap.comparison.block_pack import pack_block
-from fairlap.comparison.block_reason import BlockReason
-from fairlap.comparison.disturbed_race import with_slower_machines
+from fairlap.comparison.facts.disturbed_race import with_slower_machines
+from fairlap.comparison.numbers.block_pack import pack_block
+from fairlap.comparison.terms.block_reason import BlockReason
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.manifests.comparison import block_record, noise_config_map, race_benchmark

@@ -5,15 +5,15 @@ from typing import Final
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import RaceRecord
-from fairlap.comparison import noise_store
-from fairlap.comparison.block_reason import BlockReason
-from fairlap.comparison.expectation import expect
-from fairlap.comparison.fairness import diff
-from fairlap.comparison.foresight import foresee
-from fairlap.comparison.judgement import judge_blocks
-from fairlap.comparison.race_facts import facts, record_facts
-from fairlap.comparison.raced_benchmark import race_record
-from fairlap.comparison.variants import VariantsRefusedError
+from fairlap.comparison.facts.fairness import diff
+from fairlap.comparison.facts.race_facts import facts, record_facts
+from fairlap.comparison.judging.foresight import foresee
+from fairlap.comparison.judging.judgement import judge_blocks
+from fairlap.comparison.noise import noise_store
+from fairlap.comparison.noise.expectation import expect
+from fairlap.comparison.numbers.benchmark_numbers import race_record
+from fairlap.comparison.terms.block_reason import BlockReason
+from fairlap.comparison.variants.variants import VariantsRefusedError
 from fairlap.plan.comparison.block_words import seconds_of_a_race
 from fairlap.plan.comparison.children import dry_run
 from fairlap.plan.comparison.comparison_plan import plan_comparison
@@ -21,7 +21,7 @@ from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSe
 from fairlap.plan.comparison.judges import Judges
 from fairlap.plan.comparison.kept_clusters import changed_meanwhile, facts_on_kept_cluster
 from fairlap.runtime.comparison_acts import OfBenchmark
-from fairlap.runtime.comparison_daemon import Deciders
+from fairlap.runtime.comparison_reconciler import Deciders
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RECORD, Record
 

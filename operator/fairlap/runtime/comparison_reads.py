@@ -9,7 +9,7 @@ from fairlap.api.block_record import KEY_BLOCK, BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus
 from fairlap.api.names import COMPARISON_LABEL, KIND
-from fairlap.comparison.block_pack import memory_of, unpack_block, without_curves
+from fairlap.comparison.numbers.block_pack import memory_of, unpack_block, without_curves
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.manifests.comparison import race_benchmark

@@ -15,8 +15,8 @@ from fairlap.kube.api_server import ApiServer
 from fairlap.kube.index import UidIndex
 from fairlap.machines.complete import complete_table
 from fairlap.machines.prometheus import Prometheus
-from fairlap.plan.seen import BenchmarkLook, Children, LogOf, Seen, Subject
-from fairlap.plan.steps import config_map_key, is_preparation
+from fairlap.plan.basis.seen import BenchmarkLook, Children, LogOf, Seen, Subject
+from fairlap.plan.basis.steps import config_map_key, is_preparation
 from fairlap.queue.turn import Turn
 from fairlap.runtime.last_word import INTERNAL_ERRORS
 from fairlap.runtime.ownership import is_child, is_endpoint_of, is_of_job, is_pod_of, objects_of, step_of, uid_of

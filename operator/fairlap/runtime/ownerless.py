@@ -13,7 +13,7 @@ from fairlap.api.names import BENCHMARK_LABEL, STEP_LABEL
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.manifests.elasticsearch import DATA_VOLUME, NODE_SET
-from fairlap.plan.steps import object_name
+from fairlap.plan.basis.steps import object_name
 from fairlap.runtime.ownership import claimed_uid, owner_uid, step_of
 from fairlap.runtime.reads import list_owned
 

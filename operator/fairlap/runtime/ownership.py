@@ -12,8 +12,8 @@ from fairlap.api.names import KIND, ROLE_LABEL, ROLE_LOAD_GENERATOR, STEP_LABEL,
 from fairlap.api.owners import controller, controller_uid
 from fairlap.kube.index import UidIndex
 from fairlap.manifests.elasticsearch import NODE_SET
-from fairlap.plan.seen import Subject
-from fairlap.plan.steps import object_name
+from fairlap.plan.basis.seen import Subject
+from fairlap.plan.basis.steps import object_name
 
 Body = Mapping[str, Any]
 

@@ -7,9 +7,9 @@ from fairlap.manifests.affinity import avoid_kept, avoid_strangers
 from fairlap.manifests.elasticsearch import elasticsearch
 from fairlap.manifests.race_job import access, job, progress, record
 from fairlap.page_cache.dropping import drop_page_cache
+from fairlap.plan.basis.seen import Create, Plan, Seen
+from fairlap.plan.basis.steps import is_preparation
 from fairlap.plan.explain.trouble import elasticsearch_pods, machines_of
-from fairlap.plan.seen import Create, Plan, Seen
-from fairlap.plan.steps import is_preparation
 from fairlap.plan.verdict.existing_cluster import race_image
 from fairlap.runtime.writes import create_child, unsuspend
 from fairlap.settings import Settings

@@ -8,8 +8,8 @@ from fairlap.api.names import MOST_SPEC_VALUES, PAGE_CACHE_ANNOTATION
 from fairlap.api.owners import controller
 from fairlap.api.phases import is_over
 from fairlap.api.small_metadata import shrink_metadata, small_reference
-from fairlap.plan import expiry, rerun
-from fairlap.plan.keep import KEPT
+from fairlap.plan.lifetimes import expiry, rerun
+from fairlap.plan.lifetimes.keep import KEPT
 from fairlap_race.contract.record import KEY_PROGRESS, MAX_PROGRESS_CHARACTERS
 from fairlap_race.contract.untrusted import has_more_values
 

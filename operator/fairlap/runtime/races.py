@@ -11,7 +11,7 @@ from fairlap.api.raw import as_list, as_mapping
 from fairlap.api.status import PlannedTask
 from fairlap.plan.comparison.comparison_seen import SeenRace
 from fairlap.queue.summary import leader_uid
-from fairlap.runtime.collected import is_collected
+from fairlap.runtime.slow_deletions import is_collected
 from fairlap_race.contract.turns import is_address
 
 Body = Mapping[str, Any]

@@ -14,13 +14,13 @@ from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
-from fairlap.plan.conditions import moment
+from fairlap.plan.basis.conditions import moment
+from fairlap.plan.basis.node_processors import MachineCapacity, capacity_of
+from fairlap.plan.basis.seen import Checker, Children, LogOf, Seen, Subject, Warned
+from fairlap.plan.basis.steps import CHECK, object_name
 from fairlap.plan.explain.log_lines import telling_lines
 from fairlap.plan.explain.warned import event_time, newest_first, told_of, warning_of, words_of
 from fairlap.plan.newer_crd import unknown_fields, without_defaults
-from fairlap.plan.node_processors import MachineCapacity, capacity_of
-from fairlap.plan.seen import Checker, Children, LogOf, Seen, Subject, Warned
-from fairlap.plan.steps import CHECK, object_name
 from fairlap.runtime.crd_check import newer_defaults
 from fairlap.runtime.ownership import is_child, is_endpoint_of, is_pod_of, owner_uid, uid_of
 from fairlap.runtime.project import bounded_copy, cut_spec, project_child

@@ -14,11 +14,11 @@ from fairlap.queue.places import Places
 from fairlap.queue.wakers import Wakers
 from fairlap.runtime.blind_watches import BlindWatches
 from fairlap.runtime.chores import Chores, PostEvent
-from fairlap.runtime.collected import Deletions
-from fairlap.runtime.drives import Drives
 from fairlap.runtime.namespaces import Namespaces
+from fairlap.runtime.object_tasks import ObjectTasks
 from fairlap.runtime.ownership import objects_of
 from fairlap.runtime.races import Races
+from fairlap.runtime.slow_deletions import SlowDeletions
 from fairlap.settings import Settings
 
 _LARGE_AT_ONCE: Final = 8
@@ -36,7 +36,7 @@ class Operator:
     wakers: Wakers = field(default_factory=Wakers)
     elasticsearches: dict[str, UidIndex] = field(default_factory=dict)
     """the clusters, by the namespace that they were seen in; "" where all are watched together"""
-    drives: Drives = field(default_factory=Drives)
+    object_tasks: ObjectTasks = field(default_factory=ObjectTasks)
     races: Races = field(default_factory=Races)
     """the Benchmarks of Comparisons"""
     newer_defaults: dict[str, Json] = field(default_factory=dict)
@@ -57,11 +57,11 @@ class Operator:
         watched, patience = self.settings.namespaces, self.settings.unreachable_seconds
         self.watches = BlindWatches(max(self.settings.resync_seconds, _LATE_SECONDS))
         self.namespaces = Namespaces(
-            watched, patience, self.connection, self.drives.allow, self.drives.end_in, self._forget
+            watched, patience, self.connection, self.object_tasks.allow, self.object_tasks.end_in, self._forget
         )
         self.chores = Chores(self.post_event, self.connection, self._clusters_of, self._names_in)
         cleanup = self.settings.cleanup_seconds
-        self.collected = Deletions(cleanup, self.places.set_aside, self.connection, self.post_event)
+        self.collected = SlowDeletions(cleanup, self.places.set_aside, self.connection, self.post_event)
 
     def connection(self) -> ApiServer:
         """Return the connection to the API server."""
@@ -88,7 +88,7 @@ class Operator:
 
     def end(self, uid: str) -> None:
         """End all that is done for a Benchmark or a Comparison, and forget it, but for its place in the queue."""
-        self.drives.end(uid)
+        self.object_tasks.end(uid)
         self.chores.forget(uid)
         self.collected.forget(uid)
         self.wakers.drop(uid)
@@ -98,7 +98,7 @@ class Operator:
         return [cluster for index in self.elasticsearches.values() for cluster in objects_of(index, namespace, uid)]
 
     def _forget(self, namespace: str) -> None:
-        self.drives.end_in(namespace)
+        self.object_tasks.end_in(namespace)
         self.elasticsearches.pop(namespace, None)
         for uid in self.places.uids_in(namespace):
             self.end(uid)

@@ -15,7 +15,7 @@ class RallyRelease:
     oldest: tuple[int, int, int]
     """the oldest Elasticsearch that this Rally speaks to (esrally/min-es-version.txt of that version)"""
     step_code: str
-    """a digest of its code between two steps, which fairlap_race/rally/told_workers.py changes"""
+    """a digest of its code between two steps, which fairlap_race/rally/inside/next_step_at_once.py changes"""
 
 
 MAIN = RallyRelease("2.13", "2.13.0", (6, 8, 0), "6cd32817e821392f")

@@ -1,5 +1,4 @@
-"""Rally itself: how it is started, what it is given, and what its files, samples and words mean.
+"""Rally's own formats: what it is given, and what its files, samples and words mean. What runs within it is `inside`.
 
-`launch` starts Rally and changes it from within: what it imports runs inside Rally, too; all the others only know its
-formats. May be imported by `track`, `track.check`, `http`, `runner` and `__main__`.
+May be imported by `rally.inside`, `track`, `track.check`, `http`, `runner` and `__main__`.
 """

@@ -152,7 +152,14 @@ def rally_argv(
     starts, only code of the track may need more. Raises SpecError for what it cannot be told.
     """
     config = files.config
-    argv = [sys.executable, "-m", "fairlap_race.rally.launch", str(files.live), "race", "--pipeline=benchmark-only"]
+    argv = [
+        sys.executable,
+        "-m",
+        "fairlap_race.rally.inside.launch",
+        str(files.live),
+        "race",
+        "--pipeline=benchmark-only",
+    ]
     argv += [
         *(["--offline"] if offline else []),
         "--on-error=abort",

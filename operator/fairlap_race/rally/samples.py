@@ -1,9 +1,9 @@
 """From every request's sample to what Rally does not say: warm-up errors, throughput per window, support. Pure.
 
-The file that `fairlap_race.rally.launch` writes has five kinds of lines: `#[number, {"task": …}]` declares a task;
-`number,type,ok,wallclock,start,service,processing,wait,client,units,unit` is a sample (type 0 warm-up, 1 measured;
-wallclock in seconds since the epoch, start on the machine's monotonic clock, durations in seconds, wait from the
-planned to the real start, the client's number, units done); `![number, "text"]` is what the server said to a failed
+The file that `fairlap_race.rally.inside.launch` writes has five kinds of lines: `#[number, {"task": …}]` declares a
+task; `number,type,ok,wallclock,start,service,processing,wait,client,units,unit` is a sample (type 0 warm-up, 1
+measured; wallclock in seconds since the epoch, start on the machine's monotonic clock, durations in seconds, wait from
+the planned to the real start, the client's number, units done); `![number, "text"]` is what the server said to a failed
 request; `=[number, hits]` is a search that found fewer or more than any before it; `~[number, retries, errors, lost]`
 is a bulk that was sent again or whose documents were not all taken.
 """

@@ -20,11 +20,11 @@ from fairlap_race.elasticsearch import evidence
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.rally import classify, race_json, samples, schedule
 from fairlap_race.rally.config import Files
-from fairlap_race.rally.down_sampling import read_kept
+from fairlap_race.rally.inside.down_sampling import read_kept
+from fairlap_race.rally.inside.prolonged_warmup import read_prolonged
+from fairlap_race.rally.inside.search_rates import as_it_ran, read_search, unneeded
+from fairlap_race.rally.inside.taking_turns import read_taken
 from fairlap_race.rally.live_files import SAMPLES
-from fairlap_race.rally.searched import as_it_ran, read_search, unneeded
-from fairlap_race.rally.taking_turns import read_taken
-from fairlap_race.rally.warm_until import read_prolonged
 from fairlap_race.runner.guest import Site
 from fairlap_race.runner.keep_samples import read_samples
 from fairlap_race.runner.load_series import judge_tasks, with_loads

@@ -9,7 +9,7 @@ from fairlap_race.contract.http_spec import HttpLoad
 from fairlap_race.contract.record import Task
 from fairlap_race.contract.sweep import SweepSpec, SweepStep
 from fairlap_race.contract.track_record import TrackRecord
-from fairlap_race.rally.searched import as_it_ran
+from fairlap_race.rally.inside.search_rates import as_it_ran
 
 
 @dataclass

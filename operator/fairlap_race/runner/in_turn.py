@@ -17,7 +17,7 @@ from typing import TypeVar
 from fairlap_race.contract.race_spec import POD_IP_VARIABLE
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.turns import TurnsSpec, address_of
-from fairlap_race.rally.taking_turns import TablePlace, place_of, write_turns
+from fairlap_race.rally.inside.taking_turns import TablePlace, place_of, write_turns
 from fairlap_race.runner.parts import STOPPED, FailedError
 from fairlap_race.runner.turn_table import TurnTable
 

@@ -21,13 +21,14 @@ from fairlap_race.corpora.corpora import CorporaSource, digest_with
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.elasticsearch.evidence import Before, owned_by
 from fairlap_race.linux import process
-from fairlap_race.rally import classify, store_documents, warm_until
-from fairlap_race.rally.accepted_errors import write_accepted
+from fairlap_race.rally import classify
 from fairlap_race.rally.config import Files, rally_argv, rally_env, write_files
-from fairlap_race.rally.launch import POLL_INTERVALS
-from fairlap_race.rally.pinned import write_addresses
+from fairlap_race.rally.inside import prolonged_warmup, store_documents
+from fairlap_race.rally.inside.accepted_errors import write_accepted
+from fairlap_race.rally.inside.client_addresses import write_addresses
+from fairlap_race.rally.inside.launch import POLL_INTERVALS
+from fairlap_race.rally.inside.steps_in_the_track import write_sweep
 from fairlap_race.rally.releases import rally_version
-from fairlap_race.rally.swept import write_sweep
 from fairlap_race.runner import bounds
 from fairlap_race.runner.cluster_watch import ClusterWatch
 from fairlap_race.runner.connect import connect, connection_reason, look_before, refuse_impossible
@@ -208,7 +209,7 @@ def begin_watching(it: RaceGround, host: Host, client: ElasticsearchClient) -> W
     if spec.metrics_store and spec.mode is Mode.RACE:
         store_documents.want(live)
     if spec.most_warmup_seconds is not None:
-        warm_until.allow(live, spec.most_warmup_seconds)
+        prolonged_warmup.allow(live, spec.most_warmup_seconds)
     write_sweep(live, spec.sweep, spec.challenge)
     machines = MachineSampler(client, live, host.about.pod_name, also=cluster.look, clock=it.clock)
     machines.start()

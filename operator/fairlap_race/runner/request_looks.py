@@ -13,7 +13,7 @@ from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.request_evidence import NO_SEARCHES, SEARCHES, RequestEvidence
 from fairlap_race.errors import TrackError
 from fairlap_race.rally.config import Files, user_name
-from fairlap_race.rally.step_looks import FOUND, PLAN, LookPlan, read_found
+from fairlap_race.rally.inside.step_looks import FOUND, PLAN, LookPlan, read_found
 from fairlap_race.track.ask import ask_about_track
 from fairlap_race.track.child import read_json
 from fairlap_race.track.load import Request, TrackDescription

@@ -17,7 +17,7 @@ from fairlap_race.contract.stored_metrics import StoredMetrics
 from fairlap_race.elasticsearch import metrics_copy
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.elasticsearch.metrics_copy import NotStoredError
-from fairlap_race.rally import store_documents
+from fairlap_race.rally.inside import store_documents
 from fairlap_race.runner.parts import FailedError
 
 LOG = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.record import MAX_TELEMETRY_BYTES
-from fairlap_race.rally.telemetry_file import KEPT_DEVICES, TELEMETRY
+from fairlap_race.rally.inside.telemetry_file import KEPT_DEVICES, TELEMETRY
 from fairlap_race.runner.bounds import scrub
 
 TelemetryLine = Mapping[str, Any]

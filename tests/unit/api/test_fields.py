@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from fairlap.api import spec
-from fairlap.plan.accept import objections
+from fairlap.plan.acceptance.accept import objections
 from fairlap.settings import Settings
 
 OPERATOR = Path(spec.__file__).parents[1]

@@ -11,8 +11,8 @@ from parts.many_looks import Level, Rules, ends
 from fairlap.api.block_record import BlockRecord, Measured, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import GateStatus
-from fairlap.comparison.judgement import judge_blocks
-from fairlap.comparison.variants import expand
+from fairlap.comparison.judging.judgement import judge_blocks
+from fairlap.comparison.variants.variants import expand
 from fairlap.plan.comparison.answer import judged_at_look
 from fairlap.statistics.gates import SEQUENTIAL, GateVerdict
 from fairlap.statistics.moderation import Prior

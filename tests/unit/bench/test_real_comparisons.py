@@ -15,7 +15,7 @@ from parts import delaying_proxy, series, throwaway
 from parts.lines import append, read
 
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.comparison.variants import expand
+from fairlap.comparison.variants.variants import expand
 from fairlap.statistics.gates import fixed
 
 ROOT = Path(__file__).parents[3]

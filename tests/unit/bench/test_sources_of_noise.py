@@ -21,9 +21,9 @@ from parts.raced_blocks import Number, costs, measured, nested, numbers_of, pair
 from fairlap.api.block_record import KEY_BLOCK, BlockRecord, Curve, Measured, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.names import MAX_COMPARISON_NAME
-from fairlap.comparison.block_pack import pack_block
-from fairlap.comparison.fairness import diff
-from fairlap.comparison.variants import expand
+from fairlap.comparison.facts.fairness import diff
+from fairlap.comparison.numbers.block_pack import pack_block
+from fairlap.comparison.variants.variants import expand
 
 ROOT = Path(__file__).parents[3]
 

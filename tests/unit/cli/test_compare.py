@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from searched_races import searching_race
-from tests.unit.comparison.test_beside import race_json
+from tests.unit.comparison.judging.test_side_by_side import race_json
 
 from fairlap.cli.compare_command import compare
 from fairlap.cli.connection import UnknownNameError

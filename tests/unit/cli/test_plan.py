@@ -17,8 +17,8 @@ from fairlap.cli.connection import RefusedError
 from fairlap.cli.main import main
 from fairlap.cli.plan_command import plan
 from fairlap.cli.plan_text import Known, plan_text, races_of
-from fairlap.comparison.noise_store import Shown, encode_noise, noise_key
-from fairlap.comparison.variants import expand
+from fairlap.comparison.noise.noise_store import Shown, encode_noise, noise_key
+from fairlap.comparison.variants.variants import expand
 
 Json = dict[str, Any]
 TWO = [{"name": "8.11.0"}, {"name": "9.0.0", "patch": {"elasticsearch": {"version": "9.0.0"}}}]

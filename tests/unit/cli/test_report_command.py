@@ -13,7 +13,7 @@ from tests.unit.comparison_report.synthetic import Made
 
 from fairlap.cli import main as program
 from fairlap.cli.connection import UnknownNameError
-from fairlap.comparison.block_pack import pack_block
+from fairlap.comparison.numbers.block_pack import pack_block
 
 MADE = Made({"9.0.0": {"throughput": 0.9}}, blocks=3, noise=0.01)
 for number, block in enumerate(MADE.comparison["status"]["blocks"]):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from fairlap.api.block_record import BlockRecord, Measured, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.comparison.gate_metrics import METRICS
+from fairlap.comparison.terms.gate_metrics import METRICS
 
 BASELINE, OTHER = "8.11.0", "9.0.0"
 USUAL: Mapping[str, float] = {

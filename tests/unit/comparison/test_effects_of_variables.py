@@ -12,11 +12,11 @@ import pytest
 
 from fairlap.api.block_record import BlockRecord, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.comparison import fairness_table as table
-from fairlap.comparison.fairness import Fairness, diff
-from fairlap.comparison.fairness_table import NONE, VARIABLES, WORK, cut_with, row_of, variable_of
-from fairlap.comparison.race_facts import as_text, leaves
-from fairlap.comparison.variants import ResolvedVariant, expand
+from fairlap.comparison.facts import fairness_table as table
+from fairlap.comparison.facts.fairness import Fairness, diff
+from fairlap.comparison.facts.fairness_table import NONE, VARIABLES, WORK, cut_with, row_of, variable_of
+from fairlap.comparison.facts.race_facts import as_text, leaves
+from fairlap.comparison.variants.variants import ResolvedVariant, expand
 from fairlap.comparison_report.archive import read_archive
 
 RECORDED = json.loads(gzip.decompress((Path(__file__).parents[2] / "report" / "demo.json.gz").read_bytes()))

@@ -15,8 +15,9 @@ from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.machine_status import MachineEvidence
 from fairlap.api.status import BenchmarkStatus, Environment, RaceStatus
-from fairlap.comparison.expectation import calibrated_every, expect
-from fairlap.comparison.noise_store import (
+from fairlap.comparison.facts.race_facts import facts, record_facts
+from fairlap.comparison.noise.expectation import calibrated_every, expect
+from fairlap.comparison.noise.noise_store import (
     KEY_NOISE,
     MOST_ENTRIES,
     MOST_KEYS,
@@ -31,7 +32,6 @@ from fairlap.comparison.noise_store import (
     race_seconds,
     race_seconds_for,
 )
-from fairlap.comparison.race_facts import facts, record_facts
 from fairlap.statistics.moderation import Prior
 from fairlap_race.contract.record import EnvironmentRecord, LoadGeneratorHost, Node, Record
 

@@ -11,9 +11,9 @@ import yaml
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.names import API_VERSION, COMPARISON_KIND, GROUP, KIND, MAX_COMPARISON_NAME, MAX_NAME
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.comparison.block_reason import BlockReason
-from fairlap.comparison.variants import expand
-from fairlap.plan.accept import objections
+from fairlap.comparison.terms.block_reason import BlockReason
+from fairlap.comparison.variants.variants import expand
+from fairlap.plan.acceptance.accept import objections
 from fairlap.settings import JdkImage, Settings
 from fairlap_docs.pages import pages
 from fairlap_race.contract.reasons import Reason

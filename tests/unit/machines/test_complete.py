@@ -12,7 +12,7 @@ from fairlap.kube.api_error import ApiError
 from fairlap.machines import complete as module
 from fairlap.machines.complete import RETRY_SECONDS, complete_table
 from fairlap.manifests.elasticsearch import MOUNTS_CONTAINER
-from fairlap.plan.seen import Children
+from fairlap.plan.basis.seen import Children
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.machine_settings import MachineSettings
 from fairlap_race.contract.resources import KEY_RESOURCES, Machine, MachineTable, Usage, Volume

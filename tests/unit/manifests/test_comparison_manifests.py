@@ -10,8 +10,8 @@ from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.manifests.affinity import avoid_strangers
 from fairlap.manifests.comparison import block_record, label_value, noise_config_map, race_benchmark
+from fairlap.plan.basis.seen import Subject
 from fairlap.plan.comparison.comparison_seen import ComparisonSubject, RaceToCreate
-from fairlap.plan.seen import Subject
 from fairlap.queue.summary import leader_uid
 
 LABEL = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")

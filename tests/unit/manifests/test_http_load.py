@@ -7,9 +7,9 @@ from pydantic import ValidationError
 
 from fairlap.api.spec import BenchmarkSpec, Timeouts
 from fairlap.manifests.race_job import job, race_spec
-from fairlap.plan.accept import objections
-from fairlap.plan.seen import Subject
-from fairlap.plan.steps import CHECK, SMOKE, steps
+from fairlap.plan.acceptance.accept import objections
+from fairlap.plan.basis.seen import Subject
+from fairlap.plan.basis.steps import CHECK, SMOKE, steps
 from fairlap.settings import Settings
 from fairlap_race.contract.http_spec import HttpLoad
 from fairlap_race.contract.race_spec import Mode, SpecError, parse_spec

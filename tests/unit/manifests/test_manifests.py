@@ -17,9 +17,9 @@ from fairlap.api.status import NodeProcessors
 from fairlap.manifests.affinity import avoid_kept
 from fairlap.manifests.elasticsearch import elasticsearch, heap_mib
 from fairlap.manifests.race_job import access, job, race_spec, record
-from fairlap.plan.seen import Subject
-from fairlap.plan.spec_bounds import objections
-from fairlap.plan.steps import needs_check
+from fairlap.plan.acceptance.spec_bounds import objections
+from fairlap.plan.basis.seen import Subject
+from fairlap.plan.basis.steps import needs_check
 from fairlap.results.machine_facts import facts_of
 from fairlap.settings import JdkImage, Settings
 from fairlap_race.contract.document_plan import ExpectedByUser

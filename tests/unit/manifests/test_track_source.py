@@ -8,7 +8,7 @@ import pytest
 from fairlap.api.crd import BENCHMARK, crd
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.manifests.track_source import TRACK, mounts, requests_source, track_source
-from fairlap.plan.steps import config_map_key, track_words
+from fairlap.plan.basis.steps import config_map_key, track_words
 from fairlap.settings import Settings
 from fairlap_race.contract.race_spec import TrackSource
 

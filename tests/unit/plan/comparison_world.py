@@ -11,12 +11,12 @@ from fairlap.api.block_record import BlockRecord, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, DifferenceStatus, Expected, Verdict
 from fairlap.api.status import RemarkStatus
-from fairlap.comparison.foresight import Foreseen
-from fairlap.comparison.variants import ResolvedVariant
+from fairlap.comparison.judging.foresight import Foreseen
+from fairlap.comparison.variants.variants import ResolvedVariant
+from fairlap.plan.basis.conditions import stamp
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, ComparisonSubject, SeenRace
 from fairlap.plan.comparison.judges import Judges
-from fairlap.plan.conditions import stamp
 from fairlap.queue.turn import Turn
 from fairlap.statistics.gates import Look
 from fairlap.statistics.moderation import Prior

@@ -14,7 +14,7 @@ from world import SETTINGS, seen
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.manifests.elasticsearch import elasticsearch
 from fairlap.manifests.race_job import job
-from fairlap.plan.accept import objections
+from fairlap.plan.acceptance.accept import objections
 
 MANY = 120
 

@@ -9,12 +9,12 @@ from world import READY, SETTINGS, START, cluster, good_record, is_true, job, la
 
 from fairlap.api.spec import Track
 from fairlap.api.status import BenchmarkStatus, RaceStatus, Step
-from fairlap.plan.accept import objections
+from fairlap.plan.acceptance.accept import objections
+from fairlap.plan.basis.conditions import condition, stamp
+from fairlap.plan.basis.seen import Children, LogOf, Plan, Refusal, Seen, Warned
 from fairlap.plan.benchmark import plan
-from fairlap.plan.conditions import condition, stamp
 from fairlap.plan.explain.trouble import find_troubles
-from fairlap.plan.keep import kept_until
-from fairlap.plan.seen import Children, LogOf, Plan, Refusal, Seen, Warned
+from fairlap.plan.lifetimes.keep import kept_until
 from fairlap.plan.transition import PROGRESS_LENGTH, one_line
 from fairlap.queue.turn import Turn
 from fairlap.runtime.races import seen_race

@@ -11,8 +11,8 @@ from world import START, cluster, good_record, pod, progress, seen, spec
 
 from fairlap.api.phases import OVER
 from fairlap.api.status import BenchmarkStatus
+from fairlap.plan.basis.seen import Checker, Children, Plan, Seen
 from fairlap.plan.benchmark import plan
-from fairlap.plan.seen import Checker, Children, Plan, Seen
 from fairlap.queue.turn import Turn
 
 STEPS = ("check", "smoke", *(f"race-{number}" for number in range(1, 9)))

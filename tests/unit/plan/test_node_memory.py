@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from world import cluster, later, pod, seen, spec
 
 from fairlap.api.status import BenchmarkStatus
+from fairlap.plan.basis.node_processors import MachineCapacity
+from fairlap.plan.basis.seen import Children
 from fairlap.plan.benchmark import plan
 from fairlap.plan.node_memory import lacking_memory, lacking_together
-from fairlap.plan.node_processors import MachineCapacity
-from fairlap.plan.seen import Children
 
 GIB = 2**30
 

@@ -12,11 +12,11 @@ from world import START, cluster, good_record, later, pod, progress, seen, spec
 from fairlap.api.phases import OVER
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
+from fairlap.plan.basis.conditions import stamp
+from fairlap.plan.basis.seen import Children, Plan, Seen
+from fairlap.plan.basis.steps import builds_cluster
 from fairlap.plan.benchmark import plan
-from fairlap.plan.conditions import stamp
 from fairlap.plan.outdated_crd import field_paths, lost_fields, steers, without
-from fairlap.plan.seen import Children, Plan, Seen
-from fairlap.plan.steps import builds_cluster
 from fairlap.plan.verdict.existing_cluster import race_image
 from fairlap.queue.summary import summarize
 from fairlap.queue.turn import Turn

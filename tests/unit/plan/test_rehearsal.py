@@ -6,8 +6,8 @@ import pytest
 from test_interleavings import World, drive
 from world import is_true, seen, spec
 
-from fairlap.plan.conditions import condition
-from fairlap.plan.steps import steps
+from fairlap.plan.basis.conditions import condition
+from fairlap.plan.basis.steps import steps
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from world import START, cluster, good_record, job, later, pod, progress, seen, 
 
 from fairlap.api.phases import OVER
 from fairlap.api.status import BenchmarkStatus, NodeProcessors, RaceStatus, Step
+from fairlap.plan.basis.conditions import condition, stamp
+from fairlap.plan.basis.seen import Children, Plan, Seen
 from fairlap.plan.benchmark import plan
-from fairlap.plan.conditions import condition, stamp
 from fairlap.plan.explain.trouble import Trouble, explain_unschedulable
-from fairlap.plan.seen import Children, Plan, Seen
 from fairlap.queue.turn import Turn
 from fairlap_race.contract.reasons import Reason
 

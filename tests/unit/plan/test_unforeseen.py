@@ -14,8 +14,8 @@ from fairlap.api.condition_types import ComparisonReason
 from fairlap.api.names import COMPARISON_KIND
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
+from fairlap.plan.basis.conditions import condition, stamp
 from fairlap.plan.comparison.verdict_reached import fail
-from fairlap.plan.conditions import condition, stamp
 from fairlap.plan.transition import PROGRESS_LENGTH
 from fairlap.plan.unforeseen import Ending, internal_error, last_word, left_behind, pause_after, unreadable
 from fairlap_race.contract.reasons import Reason

@@ -6,8 +6,8 @@ from typing import Any
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
-from fairlap.plan.conditions import condition
-from fairlap.plan.seen import Children, Seen, Subject
+from fairlap.plan.basis.conditions import condition
+from fairlap.plan.basis.seen import Children, Seen, Subject
 from fairlap.queue.turn import Turn
 from fairlap.settings import JdkImage, Settings
 from fairlap_race.contract import record as rec

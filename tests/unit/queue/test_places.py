@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlap.api.status import BenchmarkStatus
-from fairlap.plan.steps import CHECK
+from fairlap.plan.basis.steps import CHECK
 from fairlap.queue.places import Places
 from fairlap.queue.summary import Summary, held_place, summarize
 

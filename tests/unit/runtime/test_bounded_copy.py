@@ -8,8 +8,8 @@ import pytest
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.names import MOST_SPEC_VALUES
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.comparison.variants import VariantsRefusedError, expand
-from fairlap.plan.accept import objections
+from fairlap.comparison.variants.variants import VariantsRefusedError, expand
+from fairlap.plan.acceptance.accept import objections
 from fairlap.runtime.project import bounded_copy, cut_spec, is_set_aside, project_child, set_spec_aside
 from fairlap.settings import Settings
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from fairlap.kube.api_error import ApiError
-from fairlap.plan import rerun
-from fairlap.plan.conditions import stamp
-from fairlap.plan.expiry import EXPIRED
-from fairlap.plan.keep import kept_until
+from fairlap.plan.basis.conditions import stamp
+from fairlap.plan.lifetimes import rerun
+from fairlap.plan.lifetimes.expiry import EXPIRED
+from fairlap.plan.lifetimes.keep import kept_until
 from fairlap.runtime.chores import Chores
 from fairlap.runtime.last_word import INTERNAL_ERRORS
 

@@ -8,7 +8,7 @@ from world import START, good_record, seen
 
 from fairlap.api.status import BenchmarkStatus, Step
 from fairlap.kube.api_error import ApiError
-from fairlap.plan.conditions import stamp
+from fairlap.plan.basis.conditions import stamp
 from fairlap.runtime import look
 from fairlap_race.contract.record import KEY_RECORD
 

@@ -8,7 +8,7 @@ from world import START, seen
 
 from fairlap.api.status import Step
 from fairlap.kube.api_error import ApiError
-from fairlap.plan.conditions import stamp
+from fairlap.plan.basis.conditions import stamp
 from fairlap.runtime.look import ChildIndexes, select_children
 from fairlap.runtime.ownership import indexed_under, objects_of, owner_uid, step_of
 from fairlap.runtime.project import project_child

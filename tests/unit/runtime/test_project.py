@@ -7,9 +7,9 @@ from typing import Any
 import kopf
 import pytest
 
-from fairlap.plan.expiry import expires_at
-from fairlap.plan.rerun import OF, requested_value
-from fairlap.plan.rerun_history import limited_history
+from fairlap.plan.lifetimes.expiry import expires_at
+from fairlap.plan.lifetimes.rerun import OF, requested_value
+from fairlap.plan.lifetimes.rerun_history import limited_history
 from fairlap.runtime.project import drop_comparison, drop_numbers, drop_record, drop_unread, project_child
 
 LABELS = {"fairlap.dev/uid": "u", "fairlap.dev/step": "race-1"}

@@ -8,8 +8,8 @@ from world import START, cluster, good_record, later, seen
 
 from fairlap.api.status import BenchmarkStatus, RaceStatus, Step
 from fairlap.kube.api_error import ApiError
-from fairlap.plan.conditions import stamp
-from fairlap.plan.seen import Checker, Children, LogOf
+from fairlap.plan.basis.conditions import stamp
+from fairlap.plan.basis.seen import Checker, Children, LogOf
 from fairlap.runtime import reads
 from fairlap_race.contract.config_maps import packed
 from fairlap_race.contract.record import KEY_RECORD

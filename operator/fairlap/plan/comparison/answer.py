@@ -12,15 +12,15 @@ from fairlap.api.comparison_status import (
     NoiseOfKind,
 )
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
-from fairlap.comparison.expectation import design_looks
-from fairlap.comparison.variants import ResolvedVariant
+from fairlap.comparison.noise.expectation import design_looks
+from fairlap.comparison.variants.variants import ResolvedVariant
+from fairlap.plan.basis.conditions import Observation, stamp
 from fairlap.plan.comparison.block_words import block_findings, counting, seconds_of_a_race, with_blocks
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
 from fairlap.plan.comparison.disturbed_blocks import counted_at_the_end
 from fairlap.plan.comparison.judges import BlocksJudged, Judge, Judges
 from fairlap.plan.comparison.looks import looks_cut_short, most_blocks
 from fairlap.plan.comparison.verdict_reached import changed, complete, continued, fail
-from fairlap.plan.conditions import Observation, stamp
 from fairlap.statistics.gates import Look
 from fairlap.statistics.moderation import Prior
 

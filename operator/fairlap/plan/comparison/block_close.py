@@ -8,10 +8,12 @@ from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import PREPARATION, Block, ComparisonStatus, CurrentBlock, RaceOfBlock
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
-from fairlap.comparison.block_reason import BlockReason, fault_of
-from fairlap.comparison.disturbed_race import DISTURBED, disturbance
-from fairlap.comparison.expectation import calibrated_every
-from fairlap.comparison.variants import ResolvedVariant
+from fairlap.comparison.facts.disturbed_race import DISTURBED, disturbance
+from fairlap.comparison.noise.expectation import calibrated_every
+from fairlap.comparison.terms.block_reason import BlockReason, fault_of
+from fairlap.comparison.variants.variants import ResolvedVariant
+from fairlap.plan.basis.conditions import Observation, moment, stamp
+from fairlap.plan.basis.deadline import Deadline
 from fairlap.plan.comparison.answer import answer
 from fairlap.plan.comparison.block_words import (
     block_findings,
@@ -31,8 +33,6 @@ from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSe
 from fairlap.plan.comparison.disturbed_blocks import enough_to_judge, is_set_aside, set_aside
 from fairlap.plan.comparison.judges import Judges
 from fairlap.plan.comparison.verdict_reached import changed, fail, refuse
-from fairlap.plan.conditions import Observation, moment, stamp
-from fairlap.plan.deadline import Deadline
 from fairlap.plan.transition import one_line
 from fairlap_race.contract.race_spec import RACED_AGAIN, REQUIRE_TASKS
 from fairlap_race.contract.reasons import Reason

@@ -12,9 +12,11 @@ from datetime import timedelta
 
 from fairlap.api.comparison_status import PREPARATION, BlockStage, ComparisonStatus, CurrentBlock, RaceOfBlock
 from fairlap.api.condition_types import ComparisonReason
-from fairlap.comparison.block_reason import BlockReason
-from fairlap.comparison.tasks_in_turn import unlike_tasks
-from fairlap.comparison.variants import ResolvedVariant
+from fairlap.comparison.terms.block_reason import BlockReason
+from fairlap.comparison.variants.tasks_in_turn import unlike_tasks
+from fairlap.comparison.variants.variants import ResolvedVariant
+from fairlap.plan.basis.conditions import moment, stamp
+from fairlap.plan.basis.deadline import Deadline
 from fairlap.plan.comparison.block_close import close_block, seconds_until_given_up
 from fairlap.plan.comparison.block_words import (
     block_title,
@@ -33,8 +35,6 @@ from fairlap.plan.comparison.judges import Judges
 from fairlap.plan.comparison.race_order import race_order
 from fairlap.plan.comparison.race_state import RaceState, race_state
 from fairlap.plan.comparison.verdict_reached import changed, refuse
-from fairlap.plan.conditions import moment, stamp
-from fairlap.plan.deadline import Deadline
 from fairlap.plan.transition import one_line
 from fairlap_race.contract.reasons import Reason
 

@@ -7,8 +7,8 @@ from statistics import median
 from fairlap.api.block_record import TWIN
 from fairlap.api.comparison_spec import ComparisonSpec, Design
 from fairlap.api.comparison_status import PREPARATION, Block, ComparisonStatus, Expected, RaceOfBlock
-from fairlap.comparison.block_reason import BlockReason, fault_of
-from fairlap.comparison.disturbed_race import DISTURBED
+from fairlap.comparison.facts.disturbed_race import DISTURBED
+from fairlap.comparison.terms.block_reason import BlockReason, fault_of
 from fairlap.plan.comparison.disturbed_blocks import is_set_aside, was_disturbed
 from fairlap.plan.comparison.looks import most_blocks
 from fairlap.statistics.sentences import figure

@@ -11,10 +11,10 @@ from fairlap.api.block_record import TWIN
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import PREPARATION, CurrentBlock, VariantStatus
 from fairlap.api.spec import MAX_MACHINES, BenchmarkSpec
-from fairlap.comparison.variants import ResolvedVariant
+from fairlap.comparison.variants.variants import ResolvedVariant
+from fairlap.plan.basis.steps import needs_check
 from fairlap.plan.comparison.comparison_seen import ComparisonSubject, RaceToCreate
 from fairlap.plan.comparison.kept_clusters import built_once, on_kept_cluster, sharing_processors
-from fairlap.plan.steps import needs_check
 
 TWIN_LETTER: Final = "z"
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})

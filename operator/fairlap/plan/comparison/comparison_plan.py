@@ -14,9 +14,12 @@ from fairlap.api.condition_types import ComparisonReason
 from fairlap.api.phases import OVER
 from fairlap.api.quantity import parse_duration
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.comparison.expectation import calibrated_every
-from fairlap.comparison.variants import ResolvedVariant, VariantsRefusedError
-from fairlap.plan.accept import objections
+from fairlap.comparison.noise.expectation import calibrated_every
+from fairlap.comparison.variants.variants import ResolvedVariant, VariantsRefusedError
+from fairlap.plan.acceptance.accept import objections
+from fairlap.plan.basis.conditions import moment, stamp
+from fairlap.plan.basis.deadline import Deadline, wake_in
+from fairlap.plan.basis.node_processors import MachineCapacity
 from fairlap.plan.comparison.answer import answer_at_deadline, answer_without_retries, rows_left_out, unfair_by_specs
 from fairlap.plan.comparison.block_race import begin_block, plan_block
 from fairlap.plan.comparison.block_words import (
@@ -32,11 +35,8 @@ from fairlap.plan.comparison.disturbed_blocks import enough_to_judge
 from fairlap.plan.comparison.judges import Judges
 from fairlap.plan.comparison.race_order import seed_of
 from fairlap.plan.comparison.verdict_reached import changed, fail, refuse
-from fairlap.plan.conditions import moment, stamp
-from fairlap.plan.deadline import Deadline, wake_in
 from fairlap.plan.finish import finish
 from fairlap.plan.node_memory import lacking_memory, lacking_together
-from fairlap.plan.node_processors import MachineCapacity
 from fairlap.plan.transition import describe_wait, one_line
 
 _LOOK_AGAIN_SECONDS = 30.0

@@ -11,9 +11,9 @@ from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus
 from fairlap.api.status import PlannedTask
-from fairlap.comparison.variants import ResolvedVariant, expand
-from fairlap.plan.conditions import Observation
-from fairlap.plan.node_processors import MachineCapacity
+from fairlap.comparison.variants.variants import ResolvedVariant, expand
+from fairlap.plan.basis.conditions import Observation
+from fairlap.plan.basis.node_processors import MachineCapacity
 from fairlap.queue.turn import Turn
 from fairlap.settings import Settings
 from fairlap.statistics.moderation import Prior

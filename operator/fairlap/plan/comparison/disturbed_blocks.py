@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from fairlap.api.comparison_spec import Design
 from fairlap.api.comparison_status import PREPARATION, Block
-from fairlap.comparison.disturbed_race import DISTURBED
+from fairlap.comparison.facts.disturbed_race import DISTURBED
 from fairlap.plan.comparison.looks import looks_cut_short, most_blocks
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ContenderStatus, DifferenceStatus, Expected, Verdict
-from fairlap.comparison.variants import ResolvedVariant
+from fairlap.comparison.variants.variants import ResolvedVariant
 from fairlap.statistics.gates import Look
 from fairlap.statistics.moderation import Prior
 

@@ -11,7 +11,7 @@ from fairlap.api.base import Json
 from fairlap.api.comparison_status import PREPARATION
 from fairlap.api.phases import is_over
 from fairlap.api.spec import LONGEST_KEEP, Resources, Target
-from fairlap.plan.steps import object_name
+from fairlap.plan.basis.steps import object_name
 
 _ITS_RACE = "race-1"
 _PORT = 9200

@@ -1,7 +1,7 @@
 """After how many blocks a Comparison looks at its numbers, and how many there may be."""
 
 from fairlap.api.comparison_spec import Design
-from fairlap.comparison.expectation import design_looks
+from fairlap.comparison.noise.expectation import design_looks
 from fairlap.statistics.gates import Look, fixed
 
 

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from fairlap.api.comparison_status import CurrentBlock, RaceOfBlock
 from fairlap.api.phases import OVER
-from fairlap.comparison.block_reason import BlockReason
+from fairlap.comparison.terms.block_reason import BlockReason
+from fairlap.plan.basis.conditions import moment
+from fairlap.plan.basis.deadline import Deadline, wake_in
 from fairlap.plan.comparison.block_close import seconds_until_given_up
 from fairlap.plan.comparison.comparison_seen import ComparisonSeen, SeenRace
-from fairlap.plan.conditions import moment
-from fairlap.plan.deadline import Deadline, wake_in
 
 
 class RaceState(NamedTuple):

@@ -6,8 +6,8 @@ from dataclasses import replace
 from fairlap.api.comparison_status import ComparisonStatus, Verdict
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
 from fairlap.api.names import COMPARISON_KIND
+from fairlap.plan.basis.conditions import Observation, stamp
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
-from fairlap.plan.conditions import Observation, stamp
 from fairlap.plan.finish import failed_observations
 from fairlap.plan.transition import one_line
 

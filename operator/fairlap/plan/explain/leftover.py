@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from fairlap.api.base import Json
 from fairlap.api.status import BenchmarkStatus
-from fairlap.plan.seen import Seen
+from fairlap.plan.basis.seen import Seen
 from fairlap_race.contract.reasons import Reason
 
 _LONGEST = 600

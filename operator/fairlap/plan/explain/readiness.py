@@ -1,9 +1,9 @@
 """Whether a cluster that ECK builds may be raced against, and what is missing if not."""
 
 from fairlap.api.base import Json
+from fairlap.plan.basis.seen import Children, LogOf
+from fairlap.plan.basis.steps import CHECK, is_preparation
 from fairlap.plan.explain.trouble import Trouble, elasticsearch_pods, is_ready
-from fairlap.plan.seen import Children, LogOf
-from fairlap.plan.steps import CHECK, is_preparation
 from fairlap_race.contract.reasons import Reason
 
 

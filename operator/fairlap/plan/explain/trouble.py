@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from fairlap.api.base import Json
 from fairlap.api.names import ROLE_LABEL, ROLE_LOAD_GENERATOR
-from fairlap.plan.conditions import moment
-from fairlap.plan.seen import LogOf, Seen
+from fairlap.plan.basis.conditions import moment
+from fairlap.plan.basis.seen import LogOf, Seen
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.some_of import some_of
 from fairlap_race.contract.untrusted import parse_time

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from fairlap.api.base import LONGEST_TEXT, Json
-from fairlap.plan.conditions import moment
+from fairlap.plan.basis.conditions import moment
+from fairlap.plan.basis.seen import Seen, Warned
+from fairlap.plan.basis.steps import object_name
 from fairlap.plan.explain.trouble import Trouble, is_ready
-from fairlap.plan.seen import Seen, Warned
-from fairlap.plan.steps import object_name
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.untrusted import parse_time
 

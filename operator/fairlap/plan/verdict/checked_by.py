@@ -3,9 +3,9 @@
 from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.spec import BenchmarkSpec, IndexSettings
 from fairlap.api.status import BenchmarkStatus
-from fairlap.plan.conditions import Observation, condition
-from fairlap.plan.seen import Seen
-from fairlap.plan.steps import PROBE
+from fairlap.plan.basis.conditions import Observation, condition
+from fairlap.plan.basis.seen import Seen
+from fairlap.plan.basis.steps import PROBE
 from fairlap.plan.verdict.judged import Judged
 
 _PASSED = (ConditionReason.TRACK_RENDERED, ConditionReason.REQUESTS_READ, ConditionReason.CHECKED_BY_OTHER)

@@ -6,11 +6,11 @@ from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.names import PAGE_CACHE_ANNOTATION, PAGE_CACHE_DROPPED, is_race
 from fairlap.api.node_resources import node_resources
 from fairlap.api.status import MOST_TASKS, Environment, PlannedTask, RaceStatus, Step
-from fairlap.plan.conditions import Observation, stamp
+from fairlap.plan.basis.conditions import Observation, stamp
+from fairlap.plan.basis.seen import Seen
+from fairlap.plan.basis.steps import CHECK, PROBE, is_preparation, object_name, race_id
 from fairlap.plan.explain.trouble import elasticsearch_pods, find_mishaps, load_generators, machines_of
-from fairlap.plan.keep import until
-from fairlap.plan.seen import Seen
-from fairlap.plan.steps import CHECK, PROBE, is_preparation, object_name, race_id
+from fairlap.plan.lifetimes.keep import until
 from fairlap.plan.verdict import applied_settings, existing_cluster
 from fairlap.plan.verdict.checks import CONSEQUENCES, first_violation, remarks
 from fairlap.plan.verdict.http_checks import first_violation_over_http

@@ -6,9 +6,9 @@ from typing import Literal
 from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus, TargetStatus
-from fairlap.plan.conditions import Observation
-from fairlap.plan.seen import Seen
-from fairlap.plan.steps import is_preparation, steps
+from fairlap.plan.basis.conditions import Observation
+from fairlap.plan.basis.seen import Seen
+from fairlap.plan.basis.steps import is_preparation, steps
 from fairlap.plan.verdict.judged import Judged, mark_failing
 from fairlap.results.remarks import RaceRemark
 from fairlap.settings import Settings

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from fairlap.api.status import BenchmarkStatus
-from fairlap.plan.conditions import Observation
+from fairlap.plan.basis.conditions import Observation
 from fairlap_race.contract.reasons import Reason
 
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from fairlap.api.noise_status import Noise
 from fairlap.api.status import BenchmarkStatus
-from fairlap.comparison.benchmark_noise import History, history_of, noise_of
-from fairlap.comparison.noise_store import benchmark_priors
-from fairlap.comparison.race_facts import facts, record_facts
-from fairlap.plan.seen import Seen
+from fairlap.comparison.facts.race_facts import facts, record_facts
+from fairlap.comparison.noise.benchmark_noise import History, history_of, noise_of
+from fairlap.comparison.noise.noise_store import benchmark_priors
+from fairlap.plan.basis.seen import Seen
 from fairlap_race.contract.record import Record
 
 UNREAD = "what earlier Comparisons have shown could not be read"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.plan.sweep_plan import allowed_errors
+from fairlap.plan.basis.sweep_plan import allowed_errors
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.race_spec import Mode

@@ -14,9 +14,9 @@ from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import Block, ComparisonStatus
 from fairlap.api.phases import OVER
+from fairlap.plan.basis.conditions import stamp
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, SeenRace
-from fairlap.plan.conditions import stamp
 from fairlap.queue.turn import Turn
 
 DESIGN = {"stop": "fixed", "blocks": 4, "seed": 3, "retries": 20}

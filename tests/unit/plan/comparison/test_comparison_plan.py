@@ -11,15 +11,15 @@ from world import START
 from fairlap.api.comparison_status import ComparisonStatus, ContenderStatus, DifferenceStatus, Expected, GateStatus
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import PlannedTask
-from fairlap.comparison.fairness import diff
-from fairlap.comparison.foresight import Foreseen
+from fairlap.comparison.facts.fairness import diff
+from fairlap.comparison.judging.foresight import Foreseen
 from fairlap.kube.api_error import ApiError
+from fairlap.plan.basis.conditions import stamp
+from fairlap.plan.basis.node_processors import MachineCapacity
 from fairlap.plan.comparison.block_words import expectation, outlook
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan
 from fairlap.plan.comparison.judges import Judges
-from fairlap.plan.conditions import stamp
-from fairlap.plan.node_processors import MachineCapacity
 from fairlap.queue.turn import Turn
 from fairlap.statistics.moderation import Prior
 

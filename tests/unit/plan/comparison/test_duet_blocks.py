@@ -11,8 +11,8 @@ from test_comparison_interleavings import World, check
 from fairlap.api.comparison_status import CurrentBlock
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import PlannedTask
-from fairlap.plan.conditions import stamp
-from fairlap.plan.steps import needs_check
+from fairlap.plan.basis.conditions import stamp
+from fairlap.plan.basis.steps import needs_check
 
 AT = "10.0.0.7:9330"
 DUET: dict[str, Any] = {

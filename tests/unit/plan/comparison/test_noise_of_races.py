@@ -11,8 +11,8 @@ from fairlap.api.block_record import BlockRecord, Measured, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import CurrentBlock, RaceOfBlock
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.comparison.noise_store import NoiseStore, benchmark_priors, encode_noise, learn
-from fairlap.comparison.variants import expand
+from fairlap.comparison.noise.noise_store import NoiseStore, benchmark_priors, encode_noise, learn
+from fairlap.comparison.variants.variants import expand
 from fairlap.plan.comparison.children import benchmark_name, race_to_create
 from fairlap.plan.comparison.kept_clusters import facts_on_kept_cluster
 

@@ -14,10 +14,10 @@ from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus
 from fairlap.api.phases import OVER
+from fairlap.plan.basis.conditions import stamp
+from fairlap.plan.basis.node_processors import MachineCapacity
 from fairlap.plan.comparison.comparison_plan import plan_comparison
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, SeenRace
-from fairlap.plan.conditions import stamp
-from fairlap.plan.node_processors import MachineCapacity
 from fairlap.plan.outdated_crd import COMPARISON_STEERING, field_paths, lost_fields, say_outdated, steers, without
 from fairlap.queue.summary import summarize_comparison
 from fairlap.queue.turn import Turn

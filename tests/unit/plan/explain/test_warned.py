@@ -7,9 +7,9 @@ import pytest
 from world import START, cluster, job, later, pod, seen
 
 from fairlap.api.status import BenchmarkStatus, Step
-from fairlap.plan.conditions import stamp
+from fairlap.plan.basis.conditions import stamp
+from fairlap.plan.basis.seen import Children, Seen, Warned
 from fairlap.plan.explain.warned import event_time, newest_first, warning_of, why_not_ready
-from fairlap.plan.seen import Children, Seen, Warned
 
 STATUS = BenchmarkStatus(step=Step(name="race-1", stage="Provisioning", since=stamp(START)))
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from world import SETTINGS, good_record, spec
 
 from fairlap.api.spec import IndexSettings
-from fairlap.plan.accept import objections
+from fairlap.plan.acceptance.accept import objections
 from fairlap.plan.verdict.applied_settings import asked, for_nodes, not_everywhere, remarks, same, violation
 from fairlap.settings import BUILTIN_TRACKS
 from fairlap_race.contract import record as rec

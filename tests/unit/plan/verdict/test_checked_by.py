@@ -10,10 +10,10 @@ from world import START, good_record, job, progress, seen, spec
 
 from fairlap.api.spec import BenchmarkSpec, Race
 from fairlap.api.status import BenchmarkStatus, Step, TargetStatus
+from fairlap.plan.basis.conditions import condition, stamp
+from fairlap.plan.basis.seen import Checker, Children, Plan, Seen
+from fairlap.plan.basis.steps import CHECK, PROBE, steps
 from fairlap.plan.benchmark import plan
-from fairlap.plan.conditions import condition, stamp
-from fairlap.plan.seen import Checker, Children, Plan, Seen
-from fairlap.plan.steps import CHECK, PROBE, steps
 from fairlap.plan.verdict.checked_by import OF_NO_MATTER
 from fairlap.queue.turn import Turn
 from fairlap_race.contract.record import Outcome, Record, TargetReport, Touch

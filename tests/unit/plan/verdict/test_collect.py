@@ -11,9 +11,9 @@ from world import START, cluster, good_record, is_true, job, pod, progress, seen
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus, Step, TargetStatus
+from fairlap.plan.basis.conditions import condition, stamp
+from fairlap.plan.basis.seen import Children
 from fairlap.plan.benchmark import plan
-from fairlap.plan.conditions import condition, stamp
-from fairlap.plan.seen import Children
 from fairlap.plan.verdict.collect import judge_without_record
 from fairlap_race.contract import record as rec
 from fairlap_race.contract.document_plan import DocumentPlan, UncountedTask, WhyUncounted

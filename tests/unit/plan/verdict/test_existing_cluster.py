@@ -10,10 +10,10 @@ from world import job as made_job
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus, RaceStatus, Step, TargetStatus
 from fairlap.manifests.race_job import job, race_spec
+from fairlap.plan.basis.conditions import condition
+from fairlap.plan.basis.seen import Children, Subject
+from fairlap.plan.basis.steps import steps
 from fairlap.plan.benchmark import plan
-from fairlap.plan.conditions import condition
-from fairlap.plan.seen import Children, Subject
-from fairlap.plan.steps import steps
 from fairlap.plan.verdict.checks import first_violation, remarks
 from fairlap.plan.verdict.existing_cluster import intentions, race_image, removal
 from fairlap.queue.turn import Turn

@@ -14,9 +14,9 @@ from world import good_record, spec
 from fairlap.api.noise_status import MOST_NOISY_TASKS
 from fairlap.api.spec import BenchmarkSpec, IndexSettings
 from fairlap.api.sweep_status import MOST_ROWS
-from fairlap.comparison import benchmark_noise
-from fairlap.comparison.benchmark_noise import History, noise_of
-from fairlap.comparison.raced_benchmark import _numbers, _task_usage
+from fairlap.comparison.noise import benchmark_noise
+from fairlap.comparison.noise.benchmark_noise import History, noise_of
+from fairlap.comparison.numbers.benchmark_numbers import _numbers, _task_usage
 from fairlap.plan.verdict import applied_pipelines, applied_settings, http_checks, measurement, steady_cluster
 from fairlap.plan.verdict import requests_done as done
 from fairlap.plan.verdict.checks import CHECKS

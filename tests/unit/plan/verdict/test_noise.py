@@ -8,11 +8,11 @@ from world import START, cluster, good_record, job, pod, progress, seen
 
 from fairlap.api.noise_status import Noise
 from fairlap.api.status import Step
-from fairlap.comparison.noise_store import Shown, benchmark_key, encode_noise
-from fairlap.comparison.race_facts import facts, record_facts
+from fairlap.comparison.facts.race_facts import facts, record_facts
+from fairlap.comparison.noise.noise_store import Shown, benchmark_key, encode_noise
+from fairlap.plan.basis.conditions import stamp
+from fairlap.plan.basis.seen import Children
 from fairlap.plan.benchmark import plan
-from fairlap.plan.conditions import stamp
-from fairlap.plan.seen import Children
 from fairlap_race.contract.record import Record, Totals
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fairlap_race.contract.sweep import RANDOM, UP_AND_DOWN, SweepSpec, steps_of
-from fairlap_race.rally import swept
+from fairlap_race.rally.inside import steps_in_the_track
 from fairlap_race.rally.sweep_steps import expand, objection
 
 
@@ -158,8 +158,8 @@ def test_the_digest_is_of_all_that_was_asked_for() -> None:
 def test_rally_loads_the_steps(tmp_path: Path) -> None:
     package = SimpleNamespace(load_track=lambda *_, **__: track(Task("search")))
     original = package.load_track
-    swept.install(tmp_path, package)
+    steps_in_the_track.install(tmp_path, package)
     assert package.load_track is original, "without steps nothing is changed"
-    swept.write_sweep(tmp_path, sweep(), None)
-    swept.install(tmp_path, package)
+    steps_in_the_track.write_sweep(tmp_path, sweep(), None)
+    steps_in_the_track.install(tmp_path, package)
     assert [task.name for task in package.load_track("cfg").challenge.schedule] == ["search@1", "search@2", "search@4"]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlap_race.contract.turns import MOST_RACES, TurnsSpec, order_of_round
-from fairlap_race.rally.taking_turns import Seat, TablePlace
+from fairlap_race.rally.inside.taking_turns import Seat, TablePlace
 from fairlap_race.runner import in_turn
 from fairlap_race.runner.in_turn import RaceInTurn
 from fairlap_race.runner.parts import FailedError

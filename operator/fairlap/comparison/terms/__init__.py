@@ -1,0 +1,5 @@
+"""The words of a Comparison: the numbers that may decide, why a block is over, equal values.
+
+Pure. Knows no race. May be imported by `comparison.facts`, `comparison.numbers`, `comparison.variants`,
+`comparison.noise`, `comparison.judging`, `comparison_report`, `plan.comparison`, `runtime` and `cli`.
+"""

@@ -1,0 +1,39 @@
+"""How long a kept cluster stays: decided by what the record says, so that any operator at any time decides the same."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from fairlap.api.condition_types import ConditionType
+from fairlap.api.phases import is_over
+from fairlap.api.quantity import parse_duration
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.plan.basis.conditions import moment
+from fairlap.plan.basis.deadline import Deadline
+
+KEPT = ConditionType.CLUSTER_KEPT
+_LATEST = datetime.max.replace(tzinfo=UTC, microsecond=0)
+_DEFAULT = BenchmarkSpec.model_fields["keep_cluster_for"].default
+
+
+def until(spec: Mapping[str, Any], ended: datetime) -> datetime:
+    """Return when the cluster of a Benchmark that ended at `ended` is to be removed.
+
+    Raises ValueError when the spec has no duration there.
+    """
+    try:
+        return Deadline(ended, parse_duration(str(spec.get("keepClusterFor") or _DEFAULT))).end
+    except OverflowError:  # there is no such date
+        return _LATEST
+
+
+def kept_until(benchmark: Mapping[str, Any]) -> datetime | None:
+    """Return when the operator is to remove the cluster of a Benchmark that is over; None when it keeps none.
+
+    Raises ValueError, KeyError or TypeError for a record that no operator has written so.
+    """
+    status = benchmark.get("status") or {}
+    kept = any(c["type"] == KEPT and c["status"] == "True" for c in status.get("conditions") or ())
+    if not kept or not is_over(benchmark) or not status.get("completionTime"):
+        return None
+    return until(benchmark.get("spec") or {}, moment(status["completionTime"]))

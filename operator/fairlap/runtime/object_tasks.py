@@ -1,0 +1,116 @@
+"""One task for each active Benchmark: begun, kept up and ended here.
+
+kopf's daemons would do the same, but force a finalizer on what they work for, and nobody takes that off when the
+operator is gone.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+AGAIN_SECONDS: Final = 5.0
+"""pause after work on a Benchmark broke off"""
+
+
+class Stop(asyncio.Event):
+    """The sign that a task must end: true when it must, and somebody may wait for it."""
+
+    def __bool__(self) -> bool:
+        """Return whether it must end."""
+        return self.is_set()
+
+
+class Driven(Protocol):
+    """What is done for one Benchmark, and what it knows of it: both are renewed by each event."""
+
+    uid: str
+    body: Mapping[str, Any]
+    indexes: Any
+    logger: Any
+
+    async def run(self, stopped: Stop) -> None:
+        """Return when told so, in the end of what is being written just then."""
+
+
+@dataclass
+class _Drive:
+    scope: str
+    driven: Driven
+    stop: Stop
+    task: asyncio.Task[None]
+
+
+class ObjectTasks:
+    """The tasks, by the Benchmark's uid; none goes to work while `allow` says no."""
+
+    def __init__(self) -> None:
+        self._allowed = asyncio.Event()
+        self._drives: dict[str, _Drive] = {}
+        self._ending: dict[str, asyncio.Task[None]] = {}
+        self._closed = False
+
+    def allow(self, now: bool) -> None:
+        """Let all go to work, or let those that begin from now on wait: until every place that is held is known."""
+        self._allowed.set() if now else self._allowed.clear()
+
+    def follow(self, scope: str, driven: Driven) -> None:
+        """Begin the work on a Benchmark; if it is begun already, hand the newest body and indexes over.
+
+        `scope` is where its events came from, for `end_in`.
+        """
+        if self._closed:
+            return
+        if there := self._drives.get(driven.uid):
+            there.driven.body, there.driven.indexes = driven.body, driven.indexes
+            return
+        stop, before = Stop(), self._ending.get(driven.uid)
+        task = asyncio.create_task(self._go_on(driven, stop, before), name=f"drive {driven.uid}")
+        self._drives[driven.uid] = _Drive(scope, driven, stop, task)
+
+    def end(self, uid: str) -> None:
+        """Let the work on a Benchmark end, after what it is writing; nothing happens when there is none."""
+        drive = self._drives.pop(uid, None)
+        if drive is None:
+            return
+        drive.stop.set()
+        self._ending[uid] = drive.task
+        drive.task.add_done_callback(lambda task: self._ending.pop(uid) if self._ending.get(uid) is task else None)
+
+    def end_in(self, scope: str) -> None:
+        """Let the work on all Benchmarks of a scope end."""
+        for uid in [uid for uid, drive in self._drives.items() if drive.scope == scope]:
+            self.end(uid)
+
+    async def stop(self, seconds: float) -> None:
+        """End all, and begin none any more; a write may take that long."""
+        self._closed = True
+        for uid in list(self._drives):
+            self.end(uid)
+        if tasks := list(self._ending.values()):
+            _, late = await asyncio.wait(tasks, timeout=seconds)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    async def _go_on(self, driven: Driven, stop: Stop, before: asyncio.Task[None] | None) -> None:
+        if before is not None:  # two at once would write against each other
+            await asyncio.wait([before])
+        await _first_of(self._allowed, stop)
+        while not stop:
+            try:
+                await driven.run(stop)
+            except Exception:  # nobody else would tell, and the Benchmark must go on
+                driven.logger.exception("the work on this Benchmark broke off: again in %.0f s", AGAIN_SECONDS)
+                await _first_of(stop, seconds=AGAIN_SECONDS)
+            else:
+                return
+
+
+async def _first_of(*events: asyncio.Event, seconds: float | None = None) -> None:
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()

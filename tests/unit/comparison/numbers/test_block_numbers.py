@@ -1,0 +1,125 @@
+"""The numbers of blocks, pair by pair: ratios inside a block, and geometric means over its tasks, by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from fairlap.api.block_record import BlockRecord, Measured, RaceRecord
+from fairlap.api.comparison_spec import GateSpec
+from fairlap.comparison.judging.gate_words import gate_title, left_out_sentence
+from fairlap.comparison.numbers.block_numbers import BlockNumbers
+
+
+def block(number: int, baseline: tuple[float, ...], contender: tuple[float, ...]) -> BlockRecord:
+    """Return a block with the service times of tasks 0, 1 …"""
+    races = [
+        RaceRecord(
+            variant=name,
+            benchmark=name,
+            numbers=[Measured(task=str(task), metric="serviceTimeP50", value=ms) for task, ms in enumerate(values)],
+        )
+        for name, values in (("a", baseline), ("b", contender))
+    ]
+    return BlockRecord(number=number, races=races)
+
+
+def test_a_ratio_is_taken_inside_each_block() -> None:
+    pairs = BlockNumbers([block(1, (100,), (110,)), block(2, (8.0,), (4.0,))], "a").pairs("b", "0", "serviceTimeP50")
+    assert pairs.cost_ratios(more_is_better=False) == pytest.approx([math.log(1.1), -math.log(2)])
+    assert pairs.cost_ratios(more_is_better=True) == pytest.approx([-math.log(1.1), math.log(2)])
+
+
+def test_geometric_means_are_taken_inside_each_block() -> None:
+    blocks = [
+        block(1, (1.0, 10.0), (math.exp(0.1), 10 * math.exp(0.3))),
+        block(2, (2.0, 7.0), (2 * math.exp(0.2), 7.0)),
+    ]
+    pairs = BlockNumbers(blocks, "a").pairs("b", "", "serviceTimeP50")
+    assert pairs.cost_ratios(more_is_better=False) == pytest.approx([0.2, 0.1]) and pairs.tasks == ("0", "1")
+
+
+@pytest.mark.parametrize(("baseline", "contender"), [(0, 1), (1, 0), (-1, 2), (math.nan, 1), (1, math.inf)])
+def test_what_has_no_ratio(baseline: float, contender: float) -> None:
+    pairs = BlockNumbers([block(1, (baseline,), (contender,))], "a").pairs("b", "0", "serviceTimeP50")
+    assert pairs.obstacle and not pairs.cost_ratios(more_is_better=False)
+
+
+def used(*sources: tuple[str, str]) -> BlockNumbers:
+    """Return blocks in which two variants wrote to the disk as sources tell, "" for none."""
+    of_race, written = {"task": "", "metric": "diskWriteBytes"}, {"a": 1e6, "b": 2e6}
+    blocks = [
+        BlockRecord(
+            number=number,
+            races=[
+                RaceRecord(
+                    variant=name, benchmark=name, numbers=[Measured(value=written[name], **of_race)],
+                    sources={"disk": source} if source else {},
+                )
+                for name, source in zip(written, told, strict=True)
+            ],
+        )
+        for number, told in enumerate(sources, 1)
+    ]  # fmt: skip
+    return BlockNumbers(blocks, "a")
+
+
+def test_numbers_of_two_sources_are_not_compared() -> None:
+    """A device's bytes beside a container's are a factor of many that no variant has made."""
+    mixed = used(("prometheus", "nodeStats"), ("prometheus", "prometheus")).pairs("b", "", "diskWriteBytes")
+    assert not mixed.baseline and "told by prometheus in some races and by nodeStats in others" in mixed.obstacle
+    old = used(("prometheus", "prometheus"), ("", "")).pairs("b", "", "diskWriteBytes")
+    assert len(old.baseline) == 2 and not old.obstacle, "a record from before does not say whose its numbers are"
+
+
+def counted(**units: tuple[str, str]) -> BlockNumbers:
+    """Return two blocks with the throughput of each task, told in a unit by each variant."""
+    races = [
+        RaceRecord(
+            variant=name,
+            benchmark=name,
+            numbers=[
+                Measured(task=task, metric="throughput", value=10.0, unit=told[place]) for task, told in units.items()
+            ],
+        )
+        for place, name in enumerate("ab")
+    ]
+    return BlockNumbers([BlockRecord(number=number, races=races) for number in (1, 2)], "a")
+
+
+def test_throughputs_of_two_units_are_not_compared() -> None:
+    numbers = counted(bulk=("docs/s", "MB/s"), search=("pages/s", "pages/s"))
+    alone = numbers.pairs("b", "bulk", "throughput")
+    assert not alone.baseline and "told in docs/s in some races and in MB/s in others: have" in alone.obstacle
+    mean = numbers.pairs("b", "", "throughput")
+    assert (mean.tasks, mean.unit, mean.left_out) == (("search",), "pages/s", {"bulk": "units"})
+    gate = GateSpec(metric="throughput", margin=5)
+    assert left_out_sentence(gate, mean, ()).endswith("leaves out: bulk (told in different units)")
+    none = counted(bulk=("docs/s", "MB/s"), search=("pages/s", "ops/s")).pairs("b", "", "throughput")
+    assert not none.baseline and "in docs/s in some races" in none.obstacle
+
+
+def test_a_record_that_tells_no_unit_is_compared_in_that_of_the_others() -> None:
+    pairs = counted(bulk=("", "docs/s")).pairs("b", "bulk", "throughput")
+    assert pairs.baseline == (10.0, 10.0) and pairs.unit == "docs/s"
+    assert counted(bulk=("docs/s", "docs/s"), search=("", "")).pairs("b", "", "throughput").unit == "ops/s"
+
+
+@pytest.mark.parametrize(
+    ("source", "title"),
+    [
+        ("prometheus", "bytes written to disk"), ("", "bytes written to disk"),
+        ("nodeStats", "bytes written to disk (the whole device, whoever wrote)"),
+    ],
+)  # fmt: skip
+def test_what_a_device_wrote_is_called_so(source: str, title: str) -> None:
+    pairs = used((source, source), (source, source)).pairs("b", "", "diskWriteBytes")
+    assert pairs.baseline == (1e6, 1e6) and not pairs.obstacle
+    assert gate_title(GateSpec(metric="diskWriteBytes", margin=5), pairs) == title
+
+
+def test_what_a_device_wrote_in_turn_has_its_cure() -> None:
+    without = [RaceRecord(variant=name, benchmark=name) for name in "ab"]
+    nothing = BlockNumbers([BlockRecord(number=1, races=without)], "a").pairs("b", "", "diskWriteBytes")
+    assert "prometheus.url of the chart knows" in nothing.obstacle

@@ -1,0 +1,62 @@
+"""Another run of a Benchmark: its name, what it copies, and that each value asks for one."""
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlap.api.names import MAX_NAME
+from fairlap.plan.lifetimes import rerun
+
+Json = dict[str, Any]
+
+
+def bench(name: str = "bm", **meta: Any) -> Json:
+    return {
+        "metadata": {"name": name, "namespace": "ns", "uid": f"uid-{name}", **meta},
+        "spec": {"race": {"track": {"builtin": "log_ingest"}}, "suspend": True},
+    }
+
+
+@given(first=st.from_regex(r"[a-z][a-z0-9-]{0,25}[a-z0-9]", fullmatch=True), others=st.integers(0, 12))
+def test_names_are_free_short_and_in_order(first: str, others: int) -> None:
+    taken = {first}
+    for _ in range(others + 1):
+        name = rerun.free_name(first, taken)
+        assert name not in taken and len(name) <= MAX_NAME and not name.startswith("-")
+        taken.add(name)
+    assert f"-{others + 2}" == name[-len(f"-{others + 2}") :]
+
+
+def test_a_value_asks_once() -> None:
+    assert rerun.requested_value(bench()) is None
+    assert rerun.requested_value(bench(annotations={rerun.ASKED: ""})) is None
+    wanted = bench(annotations={rerun.ASKED: "1"})
+    assert rerun.requested_value(wanted) == "1"
+    wanted["metadata"]["annotations"][rerun.DONE] = "1"
+    assert rerun.requested_value(wanted) is None
+    wanted["metadata"]["annotations"][rerun.ASKED] = "2"
+    assert rerun.requested_value(wanted) == "2"
+    assert rerun.requested_value({**wanted, "metadata": {**wanted["metadata"], "deletionTimestamp": "x"}}) is None
+
+
+def test_what_was_said_holds_for_its_value_only() -> None:
+    text = rerun.Next("1", "bm-2").to_text()
+    told = bench(annotations={rerun.SAID: text})
+    assert rerun.announced(told, "1") == ("1", "bm-2")
+    assert rerun.announced(told, "2") is None
+    for damaged in ("", "no JSON", json.dumps({"name": "x"}), "[]", "3"):
+        assert rerun.announced(bench(annotations={rerun.SAID: damaged}), "1") is None
+
+
+def test_the_copy_has_the_spec_and_says_where_it_comes_from() -> None:
+    labels = {"app.kubernetes.io/instance": "of-argo"}
+    made = rerun.manifest(bench(labels=labels, annotations={"kubectl": "x"}), rerun.Next("v", "bm-2"))
+    assert made["spec"] == {"race": {"track": {"builtin": "log_ingest"}}}
+    assert made["metadata"]["labels"] == {rerun.OF: "bm"}
+    assert rerun.was_made_for(made, bench(), "v") and not rerun.was_made_for(made, bench(), "w")
+    assert not rerun.was_made_for(made, bench("other"), "v")
+    # A run of a run is numbered after the first.
+    again = {**made, "metadata": {**made["metadata"], "uid": "u2"}}
+    assert rerun.first_name(again) == "bm"

@@ -1,0 +1,95 @@
+"""The driver judges each probe, its workers take the next rate, and what is not needed sends nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from fairlap_race.contract.capacity_search import CapacitySearch
+from fairlap_race.contract.codec import encode
+from fairlap_race.contract.sweep import SEARCH, SweepSpec, search_steps
+from fairlap_race.contract.track_record import TrackRecord, TrackTask
+from fairlap_race.rally.inside import search_rates
+from fairlap_race.rally.inside.steps_in_the_track import SWEEP
+from fairlap_race.rally.sweep_steps import PAUSE
+
+ABOUT = CapacitySearch(lowest=10.0, highest=100.0, resolution=0.2, percentile="p50", millis=50.0)
+PLANNED = SweepSpec(task="s", order=SEARCH, duration_seconds=1.0, steps=search_steps("s", ABOUT), search=ABOUT)
+TYPES = SimpleNamespace(Warmup=0, Normal=1)
+
+
+class Driver:
+    def __init__(self, name: str) -> None:
+        self.current_step, self.name = 0, name
+
+    def update_samples(self, samples: list[Any]) -> None: ...
+
+    def update_progress_message(self, task_finished: bool = False) -> None: ...
+
+
+def sample(name: str, number: int, rate: float, seconds: float, kind: int = 1) -> Any:
+    return SimpleNamespace(
+        task=SimpleNamespace(name=name), sample_type=kind, latency=seconds, service_time=seconds,
+        processing_time=seconds, client_id=0, request_start=number / rate, request_meta_data={"success": True},
+    )  # fmt: skip
+
+
+def test_a_search_on_stand_ins_for_rallys_own(tmp_path: Path) -> None:
+    (tmp_path / SWEEP).write_text(json.dumps({"challenge": None, "sweep": encode(PLANNED)}))
+    made: list[Any] = []
+
+    def schedule_for(allocation: Any, _: Any) -> Any:
+        made.append(SimpleNamespace(task_progress_control="rally's"))
+        return made[-1]
+
+    driver_class = type("Driver", (Driver,), {})
+    module = SimpleNamespace(schedule_for=schedule_for, Driver=driver_class)
+    search_rates.install(tmp_path, module, TYPES, lambda driver, _: [driver.name])
+    rates = []
+    for step in PLANNED.steps:
+        task = SimpleNamespace(name=step.name, params={})
+        handle = module.schedule_for(SimpleNamespace(task=task), None)
+        if handle.task_progress_control != "rally's":
+            assert handle.task_progress_control.completed
+            break
+        rates.append(task.params["target-throughput"])
+        running, slow = driver_class(step.name), rates[-1] > 40.0
+        running.update_samples([sample(step.name, 0, rates[-1], 9.0, kind=0)])
+        running.update_samples([sample(step.name, it, rates[-1], 0.2 if slow else 0.02) for it in range(40)])
+        running.update_progress_message()
+        running.update_progress_message(task_finished=True)
+    ran = search_rates.read_search(tmp_path, PLANNED)
+    assert rates[0] == 10.0 and [it.target_throughput for it in ran.steps] == rates and 5 < len(rates) < 40
+    assert [it.kept for it in ran.steps] == [rate <= 40.0 for rate in rates]
+    pause = SimpleNamespace(name=f"{PAUSE}{PLANNED.steps[-1].name}", params={})
+    assert module.schedule_for(SimpleNamespace(task=pause), None).task_progress_control.completed
+    other = SimpleNamespace(name="other", params={})
+    assert module.schedule_for(SimpleNamespace(task=other), None).task_progress_control == "rally's"
+    assert not other.params and "target-throughput" not in pause.params
+
+
+def test_a_probe_without_an_answer_keeps_nothing(tmp_path: Path) -> None:
+    searcher = search_rates.Searcher(tmp_path, PLANNED, ABOUT)
+    searcher.end(["other"])
+    searcher.end(["s@probe-1"])
+    (step,) = search_rates.read_search(tmp_path, PLANNED).steps
+    assert step.kept is False
+
+
+def test_the_record_has_what_ran_alone() -> None:
+    names = [name for step in PLANNED.steps for name in (f"{PAUSE}{step.name}", step.name)]
+    track = TrackRecord(tasks=tuple(TrackTask(name) for name in ["bulk", *names[1:]]), sweep=PLANNED)
+    ran = SweepSpec(task="s", steps=PLANNED.steps[:2], search=ABOUT)
+    found = search_rates.as_it_ran(track, PLANNED, ran)
+    assert [it.name for it in found.tasks] == ["bulk", "s@probe-1", f"{PAUSE}s@probe-2", "s@probe-2"]
+    assert found.sweep and found.sweep.digest and len(found.sweep.steps) == 2
+
+
+def test_nothing_is_changed_without_a_search(tmp_path: Path) -> None:
+    module = SimpleNamespace(schedule_for="as it is")
+    search_rates.install(tmp_path, module, TYPES, lambda *_: [])
+    (tmp_path / SWEEP).write_text(json.dumps({"challenge": None, "sweep": encode(SweepSpec(task="s"))}))
+    search_rates.install(tmp_path, module, TYPES, lambda *_: [])
+    assert module.schedule_for == "as it is"
