@@ -159,14 +159,14 @@ LATE_ANSWERS = """
 import asyncio, runpy
 from fairlap.runtime import benchmark_reconciler
 
-write_status = daemon.write_status
+write_status = benchmark_reconciler.write_status
 
 async def late(*arguments):
     answer = await write_status(*arguments)
     await asyncio.sleep(1)
     return answer
 
-daemon.write_status = late
+benchmark_reconciler.write_status = late
 runpy.run_module("fairlap", run_name="__main__")
 """
 

@@ -28,7 +28,7 @@ from dataclasses import replace
 from fairlap.plan import unforeseen
 from fairlap.runtime import benchmark_reconciler
 
-plan, unforeseen.PAUSES = daemon.plan, (0.2, 0.4)
+plan, unforeseen.PAUSES = benchmark_reconciler.plan, (0.2, 0.4)
 
 def odd(seen):
     todo, name, step = plan(seen), seen.subject.name, seen.status.step
@@ -38,7 +38,7 @@ def odd(seen):
         return replace(todo, status=todo.status.model_copy(update={"version": "9" * 5000}))
     return todo
 
-daemon.plan = odd
+benchmark_reconciler.plan = odd
 runpy.run_module("fairlap", run_name="__main__")
 """
 

@@ -27,8 +27,8 @@ class Turning(AbstractResolver):
         pass
 
 if len(sys.argv) > 2:
-    pinned.write_addresses(directory, NODES)
-    pinned.install(directory)
+    client_addresses.write_addresses(directory, NODES)
+    client_addresses.install(directory)
 from esrally.client.asynchronous import RallyTCPConnector
 
 async def first_of(client):

@@ -19,7 +19,7 @@ Quantity = Annotated[
 ]
 Name = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
 Duration = Annotated[str, Field(pattern=DURATION, min_length=2, max_length=20)]
-# How deep and how large these are CEL cannot know: plan/accept.py does.
+# How deep and how large these are CEL cannot know: plan/acceptance/accept.py does.
 MOST_ENTRIES = 200
 FreeForm = Annotated[dict[str, Any], Field(max_length=MOST_ENTRIES, json_schema_extra=FREE_FORM)]
 # Kubernetes would replace $(NAME), and Elasticsearch splits at white space.
@@ -278,7 +278,8 @@ class SecretRef(Api):
     """Name of the Secret."""
 
 
-# A backslash of a regular expression is written twice in a text of CEL; whether it is an address plan/accept.py knows.
+# A backslash of a regular expression is written twice in a text of CEL; whether it is an address,
+# plan/acceptance/accept.py knows.
 _HOST = r"([A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?|\\[[0-9A-Fa-f:.]{2,45}\\])"
 _PORT = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 

@@ -56,7 +56,9 @@ class BenchmarkReconciler(ReconcileLoop[BenchmarkStatus]):
             await self._write(benchmark, seen.status, self.intended)
             return 0
         children = replace(seen.children, foreign=self.foreign)
-        seen = replace(seen, children=children, refusal=self.refusal, taken_up=self.taken_up, pruned=self.skew.fields)
+        seen = replace(
+            seen, children=children, refusal=self.refusal, taken_up=self.taken_up, pruned=self.unstored.fields
+        )
         turn, check_turn = self.operator.places.turn(self.uid), self.operator.places.turn(self.uid, "check")
         kept, siblings = self.operator.kept(self.indexes.elasticsearches), self.operator.places.siblings(self.uid)
         strange = {uid: name for uid, name in kept.items() if uid not in siblings}
@@ -72,7 +74,7 @@ class BenchmarkReconciler(ReconcileLoop[BenchmarkStatus]):
         seen, todo = await self._decide(seen)
         if not self._holds_what_it_needs(seen.status, todo.status):
             return 0  # another one took the place while this one was reading what it decides by
-        if self.skew.differs(seen.status, todo.status, time.monotonic()):
+        if self.unstored.differs(seen.status, todo.status, time.monotonic()):
             await self._write(benchmark, seen.status, todo.status)
             return 0
         return await self._act(seen, todo)

@@ -65,7 +65,7 @@ class ComparisonReconciler(ReconcileLoop[ComparisonStatus]):
     refusal: str = ""
     hindrance: str = ""
     """a quota's refusal, as a sentence"""
-    skew: UnstoredFields = field(default_factory=lambda: UnstoredFields(steering=COMPARISON_STEERING))
+    unstored: UnstoredFields = field(default_factory=lambda: UnstoredFields(steering=COMPARISON_STEERING))
     subject: ComparisonSubject | None = None
     """what the last look was at, while a block is raced: with its variants it is large, and many may wait"""
 
@@ -93,13 +93,13 @@ class ComparisonReconciler(ReconcileLoop[ComparisonStatus]):
         turn = self.operator.places.turn(self.uid)
         seen = replace(seen, races=races, turn=turn, foreign=self.foreign, refusal=self.refusal)
         seen = replace(seen, hindrance=self.hindrance if seen.status.block else "")
-        seen = replace(seen, pruned=self.skew.fields)
+        seen = replace(seen, pruned=self.unstored.fields)
         if not woken and seen.status.block:
             seen = await self._look_at("races", seen)
         seen, todo = await self._decide(seen)
         if not self._holds_what_it_needs(seen.status, todo.status):
             return 0  # another one took the place while this one was reading what it decides by
-        if self.skew.differs(seen.status, todo.status, time.monotonic()):
+        if self.unstored.differs(seen.status, todo.status, time.monotonic()):
             if todo.learn and todo.status.phase in OVER:  # nobody looks again at what is over
                 await learn(self._api_server, seen, self.deciders.learnt)
             await self._write(comparison, seen.status, todo.status)

@@ -88,7 +88,7 @@ async def run_handlers(operator: Operator) -> None:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await operator.chores.stop()
-        await operator.collected.stop()
+        await operator.slow_deletions.stop()
         await operator.events.flush(3.0)
 
 
@@ -290,9 +290,9 @@ def _is_driven(operator: Operator, kind: str, body: kopf.Body, *, over: bool) ->
     """Return whether an object is to be driven, which is `over` or not; end what is done for it where it is not."""
     uid = str(body["metadata"]["uid"])
     if over:
-        operator.collected.forget(uid)
+        operator.slow_deletions.forget(uid)
     else:
-        operator.collected.look(kind, body)
+        operator.slow_deletions.look(kind, body)
     driven = not (over or is_collected(body))
     if not driven:
         operator.object_tasks.end(uid)

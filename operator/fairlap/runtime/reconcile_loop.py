@@ -76,7 +76,7 @@ class ReconcileLoop(ABC, Generic[Status]):
     """since when the API server has refused what it asks for, in seconds of time.monotonic; 0 while it does not"""
     not_before: float = 0.0
     """when to look again whatever happens until then, in seconds of time.monotonic"""
-    skew: UnstoredFields = field(default_factory=UnstoredFields)
+    unstored: UnstoredFields = field(default_factory=UnstoredFields)
     intended: Status | None = None
     """what was written and not stored, although decisions stand on it"""
     rate: WriteRate = field(default_factory=WriteRate)
@@ -261,14 +261,17 @@ class ReconcileLoop(ABC, Generic[Status]):
     def _compare(self, sent: Status) -> None:
         """Take in whether the API server stored all that was sent, and say so when it did not."""
         stored = self.written.get("status") or {}
-        if self.skew.note(sent, stored, time.monotonic()):
-            told = f"{describe(self.skew.fields or ())}. What to do: {Reason.CRD_OUTDATED.cure}"
+        if self.unstored.note(sent, stored, time.monotonic()):
+            told = f"{describe(self.unstored.fields or ())}. What to do: {Reason.CRD_OUTDATED.cure}"
             self._tell(Announcement("Warning", Reason.CRD_OUTDATED, told))
             self.logger.warning("%s: %s", Reason.CRD_OUTDATED, told)
         self.intended = None
-        if self.skew.misleads:
+        if self.unstored.misleads:
             # Going on would be wrong, and so would be to decide anew by what is left of it: it is said again, later.
-            self.intended, self.not_before = say_outdated(sent, self.skew.fields, datetime.now(UTC)), self.skew.again_at
+            self.intended, self.not_before = (
+                say_outdated(sent, self.unstored.fields, datetime.now(UTC)),
+                self.unstored.again_at,
+            )
 
     def _give_up_place(self, but: PlaceKind | None = None) -> None:
         self.operator.places.forget(self.uid, but)
@@ -280,7 +283,7 @@ class ReconcileLoop(ABC, Generic[Status]):
 
     def _next_look(self, wake_in: float | None) -> float:
         """Return the seconds until the next look after an act; `wake_in`: what the plan asks for."""
-        again = self.skew.again_at - time.monotonic() if self.skew.fields else self._resync
+        again = self.unstored.again_at - time.monotonic() if self.unstored.fields else self._resync
         return min(wake_in or self._resync, max(again, 1.0), self._resync)
 
     async def _bide(self) -> None:

@@ -61,7 +61,7 @@ class Operator:
         )
         self.chores = Chores(self.post_event, self.connection, self._clusters_of, self._names_in)
         cleanup = self.settings.cleanup_seconds
-        self.collected = SlowDeletions(cleanup, self.places.set_aside, self.connection, self.post_event)
+        self.slow_deletions = SlowDeletions(cleanup, self.places.set_aside, self.connection, self.post_event)
 
     def connection(self) -> ApiServer:
         """Return the connection to the API server."""
@@ -90,7 +90,7 @@ class Operator:
         """End all that is done for a Benchmark or a Comparison, and forget it, but for its place in the queue."""
         self.object_tasks.end(uid)
         self.chores.forget(uid)
-        self.collected.forget(uid)
+        self.slow_deletions.forget(uid)
         self.wakers.drop(uid)
         self.races.remove(uid)
 

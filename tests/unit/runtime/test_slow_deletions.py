@@ -83,7 +83,7 @@ def play(tell: Callable[[Operator], None], server: Server, seconds: float = 0.1)
         operator.places.observe(summarize(body("next")))
         tell(operator)
         await asyncio.sleep(seconds)
-        await operator.collected.stop()
+        await operator.slow_deletions.stop()
         await operator.events.flush(1)
         return operator
 
@@ -101,8 +101,8 @@ def test_one_that_does_not_go_away_gives_its_place_back_and_says_what_holds_it(s
         told = deleted(**status)
         operator.places.observe(summarize(told))
         assert not operator.places.turn("next").mine or not status
-        operator.collected.look("Benchmark", told)
-        asyncio.get_running_loop().call_later(0.05, operator.collected.look, "Benchmark", told)
+        operator.slow_deletions.look("Benchmark", told)
+        asyncio.get_running_loop().call_later(0.05, operator.slow_deletions.look, "Benchmark", told)
 
     server = Server()
     operator = play(tell, server)
@@ -116,14 +116,14 @@ def test_one_that_does_not_go_away_gives_its_place_back_and_says_what_holds_it(s
 def test_what_is_still_there_need_not_be_known() -> None:
     server = Server()
     server.error = ApiError(403, "no")
-    play(lambda operator: operator.collected.look("Benchmark", deleted()), server)
+    play(lambda operator: operator.slow_deletions.look("Benchmark", deleted()), server)
     assert server.events[0]["message"].endswith("still there: (not listed: no)")
 
 
 def test_a_comparison_gives_its_place_back_as_well() -> None:
     server = Server()
     server.error = ApiError(0, "no answer")
-    play(lambda operator: operator.collected.look("Comparison", deleted()), server)
+    play(lambda operator: operator.slow_deletions.look("Comparison", deleted()), server)
     assert server.events[0]["involvedObject"]["kind"] == "Comparison"
 
 
@@ -131,8 +131,8 @@ def test_a_comparison_gives_its_place_back_as_well() -> None:
     "then",
     [
         lambda operator, told: None,
-        lambda operator, told: operator.collected.forget("held"),
-        lambda operator, told: operator.collected.look("Benchmark", body("held")),
+        lambda operator, told: operator.slow_deletions.forget("held"),
+        lambda operator, told: operator.slow_deletions.look("Benchmark", body("held")),
     ],
     ids=["in time", "gone", "not collected any more"],
 )
@@ -140,7 +140,7 @@ def test_the_place_is_kept_for_a_deletion_that_ends_in_time(then: Callable[[Oper
     def tell(operator: Operator) -> None:
         told = deleted(30, **HOLDS)
         operator.places.observe(summarize(told))
-        operator.collected.look("Benchmark", told)
+        operator.slow_deletions.look("Benchmark", told)
         then(operator, told)
 
     server = Server()
