@@ -188,7 +188,8 @@ def _repetitions(above: float, here: float, variance: float, variance_above: flo
         return None
     if variance <= 0:
         return 1
-    return max(1, math.ceil(math.sqrt(above / max(here, 1e-9) * variance / variance_above)))
+    found = math.sqrt(above / max(here, 1e-9) * variance / variance_above)
+    return None if math.isinf(found) else max(1, math.ceil(found))  # next to no noise above is none
 
 
 class Change(NamedTuple):
