@@ -26,6 +26,8 @@ MOST_BYTES = MOST_SPEC_BYTES - (16 << 10)
 _LARGEST = {"cpu": "1000", "memory": "64Ti"}
 _LARGEST_VOLUME = "1Pi"
 _LEAST_BYTES = 1 << 20
+_LEAST_LIMIT_BYTES = 1 << 10
+"""of a directory that may be too small on purpose, to see what happens"""
 
 
 def objections(spec: BenchmarkSpec) -> Iterator[str]:
@@ -93,8 +95,9 @@ def _too_small(spec: BenchmarkSpec) -> Iterator[str]:
         size = parse_quantity(text) if text is not None else _LEAST_BYTES
         if size == 0 and field in needed:
             yield f"{field} {text} is nothing: write for example {instead}"
-        elif 0 < size < _LEAST_BYTES:
-            yield f"{field} {text} is {size:.6g} bytes, less than 1Mi: write for example {instead}"
+        elif 0 < size < (least := _LEAST_LIMIT_BYTES if field.endswith(".sizeLimit") else _LEAST_BYTES):
+            bound = "1Mi" if least == _LEAST_BYTES else "1Ki"
+            yield f"{field} {text} is {size:.6g} bytes, less than {bound}: write for example {instead}"
 
 
 def _too_long_a_sweep(spec: BenchmarkSpec) -> Iterator[str]:

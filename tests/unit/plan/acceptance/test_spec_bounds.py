@@ -94,6 +94,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"elasticsearch": {"storage": {"size": "20Ki"}}},
         "elasticsearch.storage.size 20Ki is 20480 bytes, less than 1Mi: write for example 20Gi",
     ),
+    "a directory of two bytes": (
+        {"elasticsearch": {"storage": {"ephemeral": {"sizeLimit": "2000m"}}}},
+        "elasticsearch.storage.ephemeral.sizeLimit 2000m is 2 bytes, less than 1Ki: write for example 20Gi",
+    ),
     "no memory": (
         {"race": {"resources": {"limits": {"memory": "0.0"}}}},
         "race.resources.limits.memory 0.0 is nothing: write for example 2Gi",
@@ -190,6 +194,10 @@ def test_a_metrics_store_has_an_address() -> None:
     of = spec(race={"metricsStore": {"hosts": ["https://[1:2]:9200"]}})
     (found,) = objections(of, SETTINGS)
     assert found.message.startswith("race.metricsStore.hosts: https://[1:2]:9200 has no IPv6 address")
+
+
+def test_a_directory_may_be_too_small_for_what_is_to_be_seen() -> None:
+    assert objections(spec(elasticsearch={"storage": {"ephemeral": {"sizeLimit": "16Ki"}}}), SETTINGS) == []
 
 
 def test_what_is_within_its_bounds_has_none() -> None:
