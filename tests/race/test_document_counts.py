@@ -106,7 +106,7 @@ def test_a_document_too_many_behind_an_alias(run: Run, elasticsearch: Elasticsea
 SLOW = {**BULK, "target-throughput": 20, "clients": 1, "operation": {**BULK["operation"], "bulk-size": 5}}
 
 
-def test_a_bulk_that_its_neighbour_ends(run: Run, tmp_path: Path) -> None:
+def test_a_bulk_that_its_neighbour_ends(run: Run, elasticsearch: Elasticsearch, tmp_path: Path) -> None:
     parallel = {"parallel": {"completed-by": "search", "tasks": [SLOW, search(seconds=3)]}}
     ran = run(write(tmp_path / "t", CREATE, parallel))
     text = said(ran, Reason.DOCUMENTS_NOT_COUNTED)
@@ -116,6 +116,10 @@ def test_a_bulk_that_its_neighbour_ends(run: Run, tmp_path: Path) -> None:
         "the documents of index t have no expected number: task bulk ends when completed-by of its parallel element "
         f"is fulfilled; Elasticsearch counts {found} of at most {DOCUMENTS}"
     )
+    # Statistics still tell the size of before the last refresh.
+    (copies,) = elasticsearch.ask("GET", "/t/_segments")["indices"]["t"]["shards"].values()
+    there = sum(segment["size_in_bytes"] for segment in copies[0]["segments"].values() if segment["search"])
+    assert ran.record.totals.store_bytes == (ran.record.indices or ())[0].store_bytes == there > 0
 
 
 @pytest.mark.long

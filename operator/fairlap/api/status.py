@@ -182,7 +182,7 @@ class StoreResult(Answer):
     """What the data took at the end of a race, replicas included."""
 
     store_bytes: Figure | None = None
-    """Bytes on disk."""
+    """Bytes of the segments that searches see; on disk, merges and the translog may take more for a while."""
     segments: Figure | None = None
     """Lucene segments of the primaries."""
 
@@ -304,9 +304,9 @@ class IndexEvidence(Answer):
     documents: int | None = None
     """Documents counted."""
     primary_bytes: int | None = None
-    """Bytes on disk of the primaries."""
+    """Bytes of the primaries' segments that searches see."""
     store_bytes: int | None = None
-    """Bytes on disk, replicas included."""
+    """The same, replicas included."""
 
 
 class NodeData(Answer):

@@ -15,11 +15,12 @@ from urllib.parse import quote
 from fairlap_race.contract.index_settings import CODEC, SOURCE_MODE, stream_of
 from fairlap_race.contract.record import EnvironmentRecord, Fresh, IndexRecord, Node, Pipeline, Shard, Totals
 from fairlap_race.contract.track_record import TrackRecord
-from fairlap_race.elasticsearch import behind_names, effective, ingest
+from fairlap_race.elasticsearch import behind_names, effective, ingest, segment_sizes
 from fairlap_race.elasticsearch import indices as index_evidence
 from fairlap_race.elasticsearch.answers import dig, whole_number
 from fairlap_race.elasticsearch.behind_names import NOTHING_BEHIND, BehindNames
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
+from fairlap_race.elasticsearch.segment_sizes import SegmentSizes
 from fairlap_race.linux.cgroup import known_limit
 
 _SYSTEM_STREAM = re.compile(r"^(\.|ilm-history|slm-history)")
@@ -156,14 +157,25 @@ def after(
             mapping_digest=state.mapping_digest,
         )
 
+    sizes = _sizes(client, members, user)
+    indices = tuple(sizes.of_index(index(name)) for name in user)
     return After(
-        indices=tuple(index(name) for name in user),
-        shards=index_evidence.shards(client, user),
+        indices=indices,
+        shards=sizes.of_shards(index_evidence.shards(client, user)),
         pipelines=ingest.read_pipelines(start.node_stats, node_stats, definitions),
         failure_stores=_failed_documents(client, {it: failures[it] for it in failures if it not in red | closed}),
         nodes_restarted=restarted(start.ephemeral_ids, ephemeral_ids(members)),
-        totals=read_totals(user, stats, start.node_stats, node_stats),
+        totals=sizes.of_totals(read_totals(user, stats, start.node_stats, node_stats), indices),
     )
+
+
+def _sizes(client: ElasticsearchClient, members: Any, user: list[str]) -> SegmentSizes:
+    """Ask how large the indices `user` are now; where that has no answer, what their statistics tell is left."""
+    try:
+        answer = _get(client, segment_sizes.PATH) if user else None
+    except ElasticsearchError:
+        answer = None
+    return segment_sizes.read_sizes(answer, members, user)
 
 
 def _failed_documents(client: ElasticsearchClient, failures: Mapping[str, str]) -> dict[str, int]:

@@ -1,0 +1,103 @@
+"""How large an index is: the sizes of the segments that searches see, copy by copy of its shards.
+
+Statistics tell the size of a shard's directory as it was looked up last, which they do every ten seconds at most
+(`index.store.stats_refresh_interval`): soon after a bulk or a merge they tell what was there before. `_segments` tells
+what is there now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fairlap_race.contract.record import IndexRecord, Shard, Totals
+from fairlap_race.elasticsearch.answers import dig, whole_number
+
+PATH = (
+    "/_segments?ignore_unavailable=true&expand_wildcards=all&filter_path=_shards.failed,indices.*.shards.*.routing,"
+    "indices.*.shards.*.segments.*.size_in_bytes,indices.*.shards.*.segments.*.search"
+)
+
+
+@dataclass(frozen=True)
+class CopySize:
+    """One copy of a shard."""
+
+    shard: int
+    primary: bool
+    node: str
+    """the name of its node, or its id where the name is not known"""
+    size: int
+    """in bytes"""
+
+
+@dataclass(frozen=True)
+class SegmentSizes:
+    """The copies of the shards of each index; an index that told no segment is not there."""
+
+    copies: Mapping[str, tuple[CopySize, ...]] = field(default_factory=dict)
+
+    def of_index(self, found: IndexRecord) -> IndexRecord:
+        """Return `found` with the sizes that its segments have now, if they are known."""
+        copies = self.copies.get(found.name)
+        if copies is None:
+            return found
+        primaries = sum(each.size for each in copies if each.primary)
+        return replace(found, primary_bytes=primaries, store_bytes=sum(each.size for each in copies))
+
+    def of_shards(self, found: Iterable[Shard]) -> tuple[Shard, ...]:
+        """Return the copies `found` with the sizes that their segments have now, where these are known."""
+        known = {
+            (index, each.shard, each.primary, each.node): each.size
+            for index, own in self.copies.items()
+            for each in own
+        }
+
+        def sized(it: Shard) -> Shard:
+            size = known.get((it.index, it.shard, it.primary, it.node or ""))
+            return it if size is None else replace(it, store_bytes=size)
+
+        return tuple(sized(it) for it in found)
+
+    def of_totals(self, found: Totals, indices: Iterable[IndexRecord]) -> Totals:
+        """Return `found` with the sum over `indices`, as they are with their sizes now."""
+        if found.store_bytes is None:
+            return found
+        there = sum(each.store_bytes or 0 for each in indices)
+        elsewhere = None if found.dataset_bytes is None else found.dataset_bytes - found.store_bytes
+        return replace(found, store_bytes=there, dataset_bytes=None if elsewhere is None else there + elsewhere)
+
+
+def read_sizes(answer: Any, members: Any, user: Collection[str]) -> SegmentSizes:
+    """Return the sizes of the indices `user` from an answer to `PATH` (None: it was not given).
+
+    `members` is the answer to `_cluster/state/nodes`. What some shards did not answer is not known of any index.
+    """
+    if dig(answer, "_shards", "failed"):
+        return SegmentSizes()
+    names = {str(key): str(dig(node, "name") or key) for key, node in (dig(members, "nodes") or {}).items()}
+    found = {name: _copies(dig(answer, "indices", name, "shards"), names) for name in user}
+    return SegmentSizes({name: own for name, own in found.items() if any(each.size for each in own)})
+
+
+def _copies(shards: Any, names: Mapping[str, str]) -> tuple[CopySize, ...]:
+    listed = shards.items() if isinstance(shards, Mapping) else ()
+    found = []
+    for number, copies in listed:
+        for copy in copies if isinstance(copies, list) else ():
+            node = str(dig(copy, "routing", "node") or "")
+            found.append(
+                CopySize(
+                    shard=whole_number(number) or 0,
+                    primary=dig(copy, "routing", "primary") is True,
+                    node=names.get(node, node),
+                    # Merged away since the last flush: on the disk until the next one, and seen by no search.
+                    size=sum(_size(each) for each in (dig(copy, "segments") or {}).values() if dig(each, "search")),
+                )
+            )
+    return tuple(found)
+
+
+def _size(segment: Any) -> int:
+    return whole_number(dig(segment, "size_in_bytes")) or 0
