@@ -157,16 +157,16 @@ def test_the_api_server_restarts(stage: Stage, plane: ControlPlane, namespace: s
 
 LATE_ANSWERS = """
 import asyncio, runpy
-from fairlap.runtime import benchmark_reconciler
+from fairlap.runtime import status_writer
 
-write_status = benchmark_reconciler.write_status
+write_status = status_writer.write_status
 
 async def late(*arguments):
     answer = await write_status(*arguments)
     await asyncio.sleep(1)
     return answer
 
-benchmark_reconciler.write_status = late
+status_writer.write_status = late
 runpy.run_module("fairlap", run_name="__main__")
 """
 

@@ -16,6 +16,7 @@ from fairlap.api.names import COMPARISON_KIND, KIND, UID_LABEL
 from fairlap.api.phases import is_over
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
+from fairlap.kube.backoff import doubled
 from fairlap.plan.basis.conditions import stamp
 from fairlap.plan.comparison.kept_clusters import still_needs_cluster
 from fairlap.plan.lifetimes import expiry, rerun, rerun_history
@@ -234,7 +235,7 @@ async def _wait_until(due: datetime) -> None:
 
 async def _patiently(work: Work, benchmark: Json, *, again: bool) -> None:
     """Do the work until it is done; `again`: even what was refused, for a webhook or a policy may change its mind."""
-    seconds, told = 0.5, False
+    failures, told = 0, False
     while True:
         try:
             await work(benchmark)
@@ -242,10 +243,10 @@ async def _patiently(work: Work, benchmark: Json, *, again: bool) -> None:
             if error.final and not again:
                 log.warning("given up for %s: %s", benchmark["metadata"]["name"], error)
                 return
-            pause = _LOOK_AGAIN_SECONDS if error.final else seconds
+            pause = _LOOK_AGAIN_SECONDS if error.final else doubled(0.5, failures, 30.0)
             if not error.final:
-                log.info("again in %.0f s: %s", seconds, error)
-                seconds = min(30.0, seconds * 2)
+                log.info("again in %.0f s: %s", pause, error)
+                failures += 1
             elif not told:
                 log.warning("refused for %s, again every %.0f s: %s", benchmark["metadata"]["name"], pause, error)
                 told = True

@@ -9,11 +9,13 @@ import asyncio
 import logging
 import signal
 from collections.abc import Iterator
+from itertools import count
 from typing import Any, Final
 
 import kopf
 
 from fairlap.api.base import Json
+from fairlap.api.kinds import CONFIG_MAP, ELASTICSEARCH, ENDPOINT_SLICE, JOB, POD
 from fairlap.api.names import (
     COMPARISON_KIND,
     COMPARISON_PLURAL,
@@ -29,6 +31,7 @@ from fairlap.api.names import (
 from fairlap.api.phases import is_over
 from fairlap.api.small_metadata import OWN_FINALIZER
 from fairlap.kube.api_server import ApiServer
+from fairlap.kube.backoff import doubled
 from fairlap.kube.repeat import repeat
 from fairlap.machines.prometheus import Prometheus
 from fairlap.queue.summary import summarize, summarize_comparison
@@ -57,11 +60,11 @@ from fairlap.runtime.state import Operator
 BENCHMARKS = (GROUP, VERSION, PLURAL)
 COMPARISONS = (GROUP, VERSION, COMPARISON_PLURAL)
 CHILDREN: dict[str, tuple[str, ...]] = {
-    "elasticsearches": ("elasticsearch.k8s.elastic.co", "v1", "elasticsearches"),
-    "jobs": ("batch", "v1", "jobs"),
-    "config_maps": ("v1", "configmaps"),
-    "pods": ("v1", "pods"),
-    "endpoint_slices": ("discovery.k8s.io", "v1", "endpointslices"),
+    "elasticsearches": ELASTICSEARCH[1:],
+    "jobs": JOB[1:],
+    "config_maps": CONFIG_MAP[1:],
+    "pods": POD[1:],
+    "endpoint_slices": ENDPOINT_SLICE[1:],
 }
 OWNED = {MANAGED_BY: MANAGER}
 _WRITE_SECONDS: Final = 10.0
@@ -189,9 +192,9 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.posting.enabled = False  # events.py sends ours, and says so when one was not taken
     settings.execution.default_backoff = 5
     ours, plurals = f"{MANAGED_BY}={MANAGER}", {child[-1] for child in CHILDREN.values()}
-    settings.watching.label_selectors[lambda resource: resource.plural in plurals - {"configmaps"}] = ours
+    settings.watching.label_selectors[lambda resource: resource.plural in plurals - {CONFIG_MAP.plural}] = ours
     # Records are large, written once, and read by name when a race is over: no start lists them, no watch carries them.
-    settings.watching.label_selectors[lambda resource: resource.plural == "configmaps"] = (
+    settings.watching.label_selectors[lambda resource: resource.plural == CONFIG_MAP.plural] = (
         f"{ours},{PART_LABEL}!={PART_RECORD}"
     )
 
@@ -201,10 +204,7 @@ class Backoffs:
 
     def __iter__(self) -> Iterator[float]:
         """Yield 1, 2, 4 … 30, 30 …; each loop begins anew."""
-        seconds = 1.0
-        while True:
-            yield seconds
-            seconds = min(seconds * 2, 30.0)
+        return (doubled(1.0, times, 30.0) for times in count())
 
 
 def _register_children(registry: kopf.OperatorRegistry, operator: Operator) -> None:

@@ -12,13 +12,15 @@ from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from fairlap.api.kinds import CONFIG_MAP, ELASTICSEARCH, ENDPOINT_SLICE, JOB, POD
 from fairlap.api.names import COMPARISON_KIND, KIND, MANAGED_BY, MANAGER
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
+from fairlap.kube.backoff import doubled
 
 log = logging.getLogger(__name__)
-CHILD_KINDS: Final = ("Job", "ConfigMap", "Pod", "EndpointSlice")
-CLUSTER_KIND: Final = "Elasticsearch"
+CHILD_KINDS: Final = (JOB.kind, CONFIG_MAP.kind, POD.kind, ENDPOINT_SLICE.kind)
+CLUSTER_KIND: Final = ELASTICSEARCH.kind
 LATE_KINDS: Final = {CLUSTER_KIND: "Elasticsearch of ECK", COMPARISON_KIND: "Comparison"}
 """kinds that may come after the operator, and what they are called; Helm adds none when it upgrades a chart"""
 EVERYWHERE: Final = ""
@@ -194,7 +196,7 @@ class Namespaces:
 
     async def _pause(self, place: _Place) -> None:
         steady = place.left_out or (place.ready and place.refused_since is None)
-        seconds = self.patience / 2 if steady else min(self.patience / 2, _FIRST_PAUSE * 2.0 ** min(place.looks, 10))
+        seconds = self.patience / 2 if steady else doubled(_FIRST_PAUSE, place.looks, self.patience / 2)
         place.looks += 1
         if place.following is None:
             await asyncio.sleep(seconds)
@@ -205,7 +207,7 @@ class Namespaces:
             log.error("%s: what followed it has ended and begins anew: %r", place.called, error, exc_info=error)
             await self._end(place)
             self.pause(place.name)
-            await asyncio.sleep(min(self.patience, _FIRST_PAUSE * 2.0 ** min(place.looks, 10)))
+            await asyncio.sleep(doubled(_FIRST_PAUSE, place.looks, self.patience))
 
     def _is_ready(self, place: _Place) -> None:
         place.ready = True

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairlap.api.base import Json
+from fairlap.api.kinds import ELASTICSEARCH, JOB
 from fairlap.api.names import KIND, ROLE_LABEL, ROLE_LOAD_GENERATOR, STEP_LABEL, UID_LABEL
 from fairlap.api.owners import controller, controller_uid
 from fairlap.kube.index import UidIndex
@@ -42,7 +43,7 @@ def is_child(body: Body, subject: Subject) -> bool:
 def is_of_job(body: Body, subject: Subject, step: str, job_uid: str | None) -> bool:
     """Return whether an object is controlled by the Job of a step; `job_uid` None: the Job is gone, its name says."""
     owner, name = controller(body), object_name(subject.name, step)
-    same = (owner.get("apiVersion"), owner.get("kind"), owner.get("name")) == ("batch/v1", "Job", name)
+    same = (owner.get("apiVersion"), owner.get("kind"), owner.get("name")) == (JOB.api_version, JOB.kind, name)
     return same and body["metadata"].get("namespace") == subject.namespace and owner["uid"] == (job_uid or owner["uid"])
 
 
@@ -76,7 +77,7 @@ def uid_of(thing: Json | None) -> str | None:
 
 def indexed_under(plural: str, body: Body) -> str | None:
     """Return the uid that an object is kept under: of its owner, or the one it names where its owner is another."""
-    return owner_uid(body) if plural in ("elasticsearches", "jobs") else claimed_uid(body)
+    return owner_uid(body) if plural in (ELASTICSEARCH.plural, JOB.plural) else claimed_uid(body)
 
 
 def objects_of(index: UidIndex, namespace: str, uid: str) -> list[Json]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from fairlap.api.base import Json
+from fairlap.api.kinds import CONFIG_MAP, ENDPOINT_SLICE, JOB, POD
 from fairlap.api.names import MOST_SPEC_VALUES, PAGE_CACHE_ANNOTATION
 from fairlap.api.owners import controller
 from fairlap.api.phases import is_over
@@ -37,17 +38,17 @@ def project_child(plural: str, body: Body) -> Json:
     shrink_metadata(kept["metadata"])
     if owner := controller(body):
         kept["metadata"]["ownerReferences"] = [small_reference(owner)]
-    if plural == "configmaps":
+    if plural == CONFIG_MAP.plural:
         text = (body.get("data") or {}).get(KEY_PROGRESS)
         kept["progress"] = text if len(text or "") <= MAX_PROGRESS_CHARACTERS else None
-    elif plural == "endpointslices":
+    elif plural == ENDPOINT_SLICE.plural:
         kept["ready"] = _ready_addresses(body)
-    elif plural == "jobs":
+    elif plural == JOB.plural:
         if said := (meta.get("annotations") or {}).get(PAGE_CACHE_ANNOTATION):
             kept["metadata"]["annotations"] = {PAGE_CACHE_ANNOTATION: said}
         suspended = {"suspend": body["spec"].get("suspend", False)}
         kept |= {"spec": suspended, "status": _some(body.get("status") or {}, ("conditions",))}
-    elif plural == "pods":
+    elif plural == POD.plural:
         kept |= {"spec": {"nodeName": body["spec"].get("nodeName")}, "status": _pod_status(body.get("status") or {})}
     else:
         kept["status"] = _some(body.get("status") or {}, ("health", "phase", "observedGeneration", "conditions"))

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from pydantic import ValidationError
 
 from fairlap.api.base import Json
+from fairlap.api.kinds import ELASTICSEARCH, ENDPOINT_SLICE, JOB, POD
 from fairlap.api.names import COMPARISON_KIND, KIND, NOISE_CONFIG_MAP, STEP_LABEL, UID_LABEL
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
@@ -188,24 +189,24 @@ async def read_children(api_server: ApiServer, seen: Seen) -> Children:
     if step is None:
         return seen.children
     found: dict[str, Json | None] = {}
-    for kind, plural in (("Elasticsearch", "elasticsearches"), ("Job", "jobs")):
-        there = await api_server.find(kind, subject.namespace, object_name(subject.name, step.name))
-        found[kind] = project_child(plural, there) if there and is_child(there, subject) else None
+    for each in (ELASTICSEARCH, JOB):
+        there = await api_server.find(each.kind, subject.namespace, object_name(subject.name, step.name))
+        found[each.kind] = project_child(each.plural, there) if there and is_child(there, subject) else None
     query = {"labelSelector": f"{UID_LABEL}={subject.uid},{STEP_LABEL}={step.name}"}
-    job_uid = step.job_uid or uid_of(found["Job"])
+    job_uid = step.job_uid or uid_of(found[JOB.kind])
 
     def own_pod(pod: Json) -> Json | None:
-        return project_child("pods", pod) if is_pod_of(pod, subject, step.name, job_uid) else None
+        return project_child(POD.plural, pod) if is_pod_of(pod, subject, step.name, job_uid) else None
 
     def own_slice(each: Json) -> Json | None:
-        return project_child("endpointslices", each) if is_endpoint_of(each, subject, step.name) else None
+        return project_child(ENDPOINT_SLICE.plural, each) if is_endpoint_of(each, subject, step.name) else None
 
-    pods = await api_server.list_objects("Pod", subject.namespace, query, own_pod)
-    slices = await api_server.list_objects("EndpointSlice", subject.namespace, query, own_slice)
+    pods = await api_server.list_objects(POD.kind, subject.namespace, query, own_pod)
+    slices = await api_server.list_objects(ENDPOINT_SLICE.kind, subject.namespace, query, own_slice)
     return replace(
         seen.children,
-        elasticsearch=found["Elasticsearch"],
-        job=found["Job"],
+        elasticsearch=found[ELASTICSEARCH.kind],
+        job=found[JOB.kind],
         pods=pods,
         ready_endpoints=sum(each["ready"] for each in slices),
     )

@@ -8,6 +8,7 @@ from prometheus_client import Counter
 
 from fairlap.api.base import Answer
 from fairlap.api.steering import Steering
+from fairlap.kube.backoff import doubled
 from fairlap.plan.outdated_crd import STEERING, field_paths, lost_fields, steers, without
 from fairlap.runtime.writes import status_json
 
@@ -36,8 +37,8 @@ class UnstoredFields:
             return False
         PRUNED.inc()
         if now >= self.again_at or not lost <= known:
-            self.again_at = now + min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0**self.pauses)
-            self.pauses = min(self.pauses + 1, 10)
+            self.again_at = now + doubled(_FIRST_PAUSE, self.pauses, _LONGEST_PAUSE)
+            self.pauses += 1
         return not lost <= known
 
     @property

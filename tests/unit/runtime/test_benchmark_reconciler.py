@@ -315,7 +315,7 @@ REFUSALS = [
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes half a minute takes a third of a second."""
-    monkeypatch.setattr("fairlap.runtime.reconcile_loop.random.uniform", lambda *_: 0.01)
+    monkeypatch.setattr("fairlap.runtime.attempts.random.uniform", lambda *_: 0.01)
 
 
 def refusing(server: Server, error: ApiError, *names: str) -> list[str]:
@@ -675,7 +675,7 @@ def test_of_what_was_written_no_spec_is_held() -> None:
     class Watched(BenchmarkReconciler):
         async def _look_once(self, *, woken: bool) -> float:
             pause = await super()._look_once(woken=woken)
-            written.append(self.written)
+            written.append(self.writer.written)
             return pause
 
     async def work() -> None:

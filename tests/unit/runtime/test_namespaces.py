@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fairlap.api.kinds import KINDS
 from fairlap.kube.api_error import ApiError
 from fairlap.runtime import namespaces
 from fairlap.runtime.namespaces import CHILD_KINDS, LATE_KINDS, Namespaces
@@ -212,8 +213,7 @@ def test_an_operator_that_waited_long_for_its_lease_waits_for_the_lists_all_the_
 
 
 def test_every_kind_that_is_asked_for_is_one_that_kopf_watches() -> None:
-    from fairlap.kube.api_server import _KINDS  # noqa: PLC0415 - the table that says which path a kind has
     from fairlap.runtime.kopf_handlers import CHILDREN, COMPARISONS  # noqa: PLC0415
 
     watched = {COMPARISONS[-1], *(child[-1] for child in CHILDREN.values())}
-    assert {_KINDS[kind][1] for kind in (*LATE_KINDS, *CHILD_KINDS)} == watched
+    assert {KINDS[kind].plural for kind in (*LATE_KINDS, *CHILD_KINDS)} == watched
