@@ -40,11 +40,12 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.api": (),
     "fairlap.kube": ("fairlap.api",),
     "fairlap.queue": ("fairlap.api",),
-    "fairlap.statistics": (),
-    "fairlap.results": ("fairlap_race.contract", "fairlap.api", "fairlap.statistics"),
+    "fairlap.wording": (),
+    "fairlap.statistics": ("fairlap.wording",),
+    "fairlap.results": ("fairlap_race.contract", "fairlap.api", "fairlap.wording", "fairlap.statistics"),
     "fairlap.requests": ("fairlap_race.contract",),
     # Races beside each other: the words, what ran, what it measured, and the verdict on it.
-    "fairlap.comparison.terms": ("fairlap_race.contract", "fairlap.api", "fairlap.statistics"),
+    "fairlap.comparison.terms": ("fairlap_race.contract", "fairlap.api", "fairlap.wording"),
     "fairlap.comparison.facts": ("fairlap_race.contract", "fairlap.api", "fairlap.comparison.terms"),
     "fairlap.comparison.numbers": (
         "fairlap_race.contract", "fairlap.api", "fairlap.comparison.terms", "fairlap.comparison.facts",
@@ -53,35 +54,44 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap_race.contract", "fairlap.api", "fairlap.comparison.terms", "fairlap.comparison.facts",
     ),
     "fairlap.comparison.noise": (
-        "fairlap_race.contract", "fairlap.api", "fairlap.statistics", "fairlap.comparison.terms",
+        "fairlap_race.contract", "fairlap.api", "fairlap.wording", "fairlap.statistics", "fairlap.comparison.terms",
         "fairlap.comparison.numbers",
     ),
     "fairlap.comparison.judging": (
-        "fairlap_race.contract", "fairlap.api", "fairlap.statistics", "fairlap.comparison.terms",
+        "fairlap_race.contract", "fairlap.api", "fairlap.wording", "fairlap.statistics", "fairlap.comparison.terms",
         "fairlap.comparison.facts", "fairlap.comparison.numbers",
     ),
     "fairlap.comparison_report": (
-        "fairlap.api", "fairlap.statistics", "fairlap.comparison.terms", "fairlap.comparison.facts",
+        "fairlap.api", "fairlap.wording", "fairlap.statistics", "fairlap.comparison.terms", "fairlap.comparison.facts",
         "fairlap.comparison.numbers",
     ),
     # What decisions stand on; above it explain, then verdict, then the decisions themselves.
-    "fairlap.plan.basis": ("fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue"),
+    "fairlap.plan.basis": (
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.wording",
+    ),
     "fairlap.plan.lifetimes": ("fairlap.api", "fairlap.plan.basis"),
     "fairlap.plan.explain": ("fairlap_race.contract", "fairlap.api", "fairlap.plan.basis"),
     "fairlap.plan.verdict": (
-        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.results", "fairlap.comparison.facts",
-        "fairlap.comparison.noise", "fairlap.plan.basis", "fairlap.plan.lifetimes", "fairlap.plan.explain",
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.wording", "fairlap.results",
+        "fairlap.comparison.facts", "fairlap.comparison.noise", "fairlap.plan.basis", "fairlap.plan.lifetimes",
+        "fairlap.plan.explain",
     ),
     "fairlap.plan.acceptance": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.plan.basis", "fairlap.plan.verdict",
     ),
     "fairlap.plan": (
-        "fairlap_race.contract", "fairlap.api", "fairlap.queue", "fairlap.plan.basis", "fairlap.plan.lifetimes",
-        "fairlap.plan.explain", "fairlap.plan.verdict", "fairlap.plan.acceptance",
+        "fairlap_race.contract", "fairlap.api", "fairlap.queue", "fairlap.plan.basis", "fairlap.plan.explain",
+        "fairlap.plan.verdict",
     ),
+    "fairlap.plan.stages": (
+        "fairlap_race.contract", "fairlap.api", "fairlap.plan.basis", "fairlap.plan.lifetimes", "fairlap.plan.explain",
+        "fairlap.plan.verdict", "fairlap.plan.acceptance", "fairlap.plan",
+    ),
+    "fairlap.plan.benchmark": ("fairlap.api", "fairlap.plan.basis", "fairlap.plan", "fairlap.plan.stages"),
     # A Comparison is decided above its Benchmarks: it knows what they would refuse.
     "fairlap.plan.comparison": (
-        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.statistics",
+        "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.wording",
+        "fairlap.statistics",
         "fairlap.comparison.terms", "fairlap.comparison.facts", "fairlap.comparison.variants",
         "fairlap.comparison.noise", "fairlap.plan.basis", "fairlap.plan.acceptance", "fairlap.plan",
     ),
@@ -99,13 +109,14 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap.statistics", "fairlap.comparison.terms", "fairlap.comparison.facts", "fairlap.comparison.numbers",
         "fairlap.comparison.variants", "fairlap.comparison.noise", "fairlap.comparison.judging", "fairlap.plan.basis",
         "fairlap.plan.lifetimes", "fairlap.plan.explain", "fairlap.plan.verdict", "fairlap.plan",
-        "fairlap.plan.comparison", "fairlap.manifests", "fairlap.machines", "fairlap.page_cache",
+        "fairlap.plan.benchmark", "fairlap.plan.comparison", "fairlap.manifests", "fairlap.machines",
+        "fairlap.page_cache",
     ),
     "fairlap.__main__": ("fairlap.settings", "fairlap.environ", "fairlap.kube", "fairlap.runtime"),
     # The command line checks tracks with the race image's own code.
     "fairlap.cli": (
         "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.track", "fairlap_race.track.check", "fairlap.api",
-        "fairlap.statistics", "fairlap.results", "fairlap.requests", "fairlap.comparison.terms",
+        "fairlap.wording", "fairlap.statistics", "fairlap.results", "fairlap.requests", "fairlap.comparison.terms",
         "fairlap.comparison.facts", "fairlap.comparison.numbers", "fairlap.comparison.variants",
         "fairlap.comparison.noise", "fairlap.comparison.judging", "fairlap.comparison_report", "fairlap.plan.lifetimes",
         "fairlap.plan.acceptance", "fairlap.plan.comparison",

@@ -9,7 +9,7 @@ import pytest
 from bench.parts.timed_server import TimedServer
 
 from fairlap.plan.verdict.checks import first_violation
-from fairlap.plan.verdict.http_checks import first_violation_over_http
+from fairlap.plan.verdict.http_checks import HTTP_CHECKS
 from fairlap.results.capacity_found import capacity_result
 from fairlap_race.contract.capacity_search import MOST_TRIES, CapacitySearch
 from fairlap_race.contract.codec import encode
@@ -123,7 +123,7 @@ def http_race(account: Path, k6: Path, monkeypatch: pytest.MonkeyPatch, tmp_path
 
 def test_k6_finds_what_the_server_carries(http_race: Callable[..., Record], timed: TimedServer) -> None:
     record = http_race(timed, wanted("requests"))
-    assert first_violation_over_http(record, asked()) is None
+    assert first_violation(record, asked(), HTTP_CHECKS) is None
     proves_a_search(record, 1 / HELD)
 
 

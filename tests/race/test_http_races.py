@@ -16,7 +16,8 @@ from bench.parts.timed_server import TimedServer
 from pyarrow import parquet
 
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.plan.verdict.http_checks import first_violation_over_http
+from fairlap.plan.verdict.checks import first_violation
+from fairlap.plan.verdict.http_checks import HTTP_CHECKS
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.race_spec import parse_spec
 from fairlap_race.contract.reasons import Reason
@@ -93,7 +94,7 @@ def test_latency_and_throughput_are_those_of_the_server(race, server, tmp_path, 
     rows = parquet.read_table(next(samples.glob("*.parquet"))).to_pylist()
     assert record.sample_file is not None and record.sample_file.rows == len(rows) == len(server.paths) - 1
     assert Counter((row["task"], row["sample_type"]) for row in rows)["open", "normal"] == opened.samples.normal
-    assert first_violation_over_http(record, asked()) is None
+    assert first_violation(record, asked(), HTTP_CHECKS) is None
     assert record.http is not None and (record.http.requests, record.http.distinct, record.http.exit_code) == (7, 7, 0)
     assert record.http.k6_version and record.http.hosts[0].server == "timed"
 
@@ -193,7 +194,7 @@ def test_hits_that_cannot_be_read_void_the_race(race, server):
             "race": {"requests": {"configMap": {"name": "a"}, "hits": "/hits/total"}, "load": {"clients": 1}},
         }
     )
-    violation = first_violation_over_http(record, spec)
+    violation = first_violation(record, spec, HTTP_CHECKS)
     assert violation and violation.reason is Reason.PROBE_UNREADABLE
     assert violation.message == "race.requests.hits: line 2: the answer is not JSON"
 

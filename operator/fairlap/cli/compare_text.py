@@ -9,13 +9,16 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from fairlap.cli.figures import byte_scale, digits_for, number
 from fairlap.cli.text_table import align
 from fairlap.comparison.judging.side_by_side import Line, SideBySide
 from fairlap.comparison.numbers.race_numbers import Kind
 from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
 from fairlap.statistics.paired import as_change
-from fairlap.statistics.sentences import change_of, describe, signed
+from fairlap.statistics.sentences import change_of, describe
+from fairlap.wording.counts import counted
+from fairlap.wording.numerals import digits_for, number
+from fairlap.wording.percentages import signed
+from fairlap.wording.sizes import byte_scale
 
 _HEAD = ["", "baseline", "contender", "change", "interval", "q"]
 
@@ -41,14 +44,10 @@ class Compared(NamedTuple):
         """Return what it was found in."""
         one, two = self.races
         if self.in_blocks:
-            return f"{one} pair{'s' * (one != 1)} of races"
+            return f"{counted(one, 'pair')} of races"
         if one == two == 1:
             return "1 race each"
-        return f"{one} and {two} races" if 1 not in self.races else f"{_races(one)} and {_races(two)}"
-
-
-def _races(count: int) -> str:
-    return f"{count} race{'s' * (count != 1)}"
+        return f"{one} and {two} races" if 1 not in self.races else f"{counted(one, 'race')} and {counted(two, 'race')}"
 
 
 def text(compared: Compared) -> str:

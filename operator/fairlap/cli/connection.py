@@ -26,7 +26,8 @@ from kubernetes import client, config, watch
 from kubernetes.dynamic import DynamicClient, LazyDiscoverer, Resource
 from kubernetes.dynamic.exceptions import ResourceNotFoundError, ResourceNotUniqueError
 
-from fairlap.api.names import COMPARISON_KIND, COMPARISON_PLURAL, GROUP, KIND, PLURAL, VERSION
+from fairlap.api.kinds import BENCHMARK, COMPARISON, CONFIG_MAP, NODE, POD, ObjectKind
+from fairlap.api.names import COMPARISON_KIND, KIND
 from fairlap.cli.exits import CliError
 
 Json = dict[str, Any]
@@ -61,17 +62,21 @@ class Connection:
         self._client = DynamicClient(api, discoverer=_no_discovery)
         self._discovered: LazyDiscoverer | None = None
         log = {"log": {"name": "pods/log", "kind": "Pod", "namespaced": True}}
-        self._benchmarks = self._known("apis", GROUP, VERSION, KIND, PLURAL)
-        comparisons = self._known("apis", GROUP, VERSION, COMPARISON_KIND, COMPARISON_PLURAL)
-        self._kinds = {KIND: self._benchmarks, COMPARISON_KIND: comparisons}
-        self._config_maps = self._known("api", "", "v1", "ConfigMap", "configmaps")
-        self._pods = self._known("api", "", "v1", "Pod", "pods", subresources=log)
-        self._nodes = self._known("api", "", "v1", "Node", "nodes", namespaced=False)
+        self._benchmarks = self._known(BENCHMARK)
+        self._kinds = {KIND: self._benchmarks, COMPARISON_KIND: self._known(COMPARISON)}
+        self._config_maps = self._known(CONFIG_MAP)
+        self._pods = self._known(POD, subresources=log)
+        self._nodes = self._known(NODE, namespaced=False)
 
-    def _known(self, prefix: str, group: str, version: str, kind: str, name: str, **more: Any) -> Any:
-        given = {"namespaced": True, **more}
+    def _known(self, kind: ObjectKind, **more: Any) -> Any:
         return Resource(
-            prefix=prefix, group=group, api_version=version, kind=kind, name=name, client=self._client, **given
+            prefix="apis" if kind.group else "api",
+            group=kind.group,
+            api_version=kind.version,
+            kind=kind.kind,
+            name=kind.plural,
+            client=self._client,
+            **{"namespaced": True, **more},
         )
 
     @staticmethod

@@ -10,8 +10,9 @@ from fairlap.cli import benchmarks as bm
 from fairlap.cli.connection import Connection
 from fairlap.cli.text_table import align
 from fairlap.plan.lifetimes import expiry
-from fairlap.results.machine_table import UNKNOWN, header, rows, watched_header, watched_rows
+from fairlap.results.machine_table import header, rows, watched_header, watched_rows
 from fairlap.results.machine_use import short_name
+from fairlap.wording.numerals import NOTHING
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.machine_settings import describe
 from fairlap_race.contract.resources import KEY_RESOURCES, Machine, MachineTable
@@ -44,7 +45,7 @@ def text(table: MachineTable, record: str) -> str:
 
 
 def _known(lines: Sequence[Sequence[str]], left: int) -> str:
-    kept = [column for column in range(len(lines[0])) if any(line[column] != UNKNOWN for line in lines[1:])]
+    kept = [column for column in range(len(lines[0])) if any(line[column] != NOTHING for line in lines[1:])]
     return align([[line[column] for column in kept] for line in lines], left=left)
 
 

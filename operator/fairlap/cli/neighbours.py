@@ -9,12 +9,13 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from fairlap.api.kinds import ELASTICSEARCH
 from fairlap.api.names import UID_LABEL
 from fairlap.api.quantity import parse_quantity
 from fairlap.api.raw import as_list, as_mapping
 
 Body = Mapping[str, Any]
-_CLUSTER_LABEL = "elasticsearch.k8s.elastic.co/cluster-name"
+_CLUSTER_LABEL = f"{ELASTICSEARCH.group}/cluster-name"
 """that ECK gives the pods of a cluster; its services are named CLUSTER-es-http, CLUSTER-es-NODESET …"""
 _OF_A_CLUSTER = "-es-"
 _HOST = re.compile(r"(?:https?://)?([A-Za-z0-9][-A-Za-z0-9._]*)(?::[0-9]+)?")

@@ -35,6 +35,7 @@ from fairlap.comparison.variants.variants import ResolvedVariant, VariantsRefuse
 from fairlap.plan.acceptance.accept import objections_anywhere
 from fairlap.plan.comparison.children import dry_run
 from fairlap.plan.comparison.comparison_seen import ComparisonSubject
+from fairlap.wording.counts import counted
 from fairlap_race.contract.some_of import some_of
 
 Json = dict[str, Any]
@@ -94,7 +95,7 @@ def _benchmark(connect: Callable[[], Connection] | None, manifest: Json, name: s
     wrong = [it.message for it in objections_anywhere(spec)]
     if connect is not None:
         wrong += _refusals(connect(), [("", manifest)])
-    return "" if wrong else f"{name}: a Benchmark of {spec.repetitions} race{'s' * (spec.repetitions != 1)}", wrong
+    return "" if wrong else f"{name}: a Benchmark of {counted(spec.repetitions, 'race')}", wrong
 
 
 def _known_there(

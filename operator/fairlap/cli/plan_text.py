@@ -19,6 +19,8 @@ from fairlap.plan.comparison.looks import most_blocks
 from fairlap.plan.comparison.race_order import has_twin, race_order
 from fairlap.statistics.gates import smallest_visible
 from fairlap.statistics.paired import LARGEST_CHANGE
+from fairlap.wording.counts import counted
+from fairlap.wording.durations import expected_time
 
 _SHOWN_BLOCKS = 5
 
@@ -143,10 +145,10 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
         yield "How long: not known before a race; --race-time 4m reckons with that."
     else:
         counts = (first, last) if in_turn else (least, most)
-        times = [_hours(count * known.seconds) for count in dict.fromkeys(counts)]
+        times = [expected_time(round(count * known.seconds / 60)) for count in dict.fromkeys(counts)]
         why = ", as in earlier Comparisons" if known.race_seconds is None else ""
         filling = ", and before it the clusters are filled" if kept else ""
-        yield f"How long: {' to '.join(times)}, at {_hours(known.seconds)} a race{why}{filling}."
+        yield f"How long: {' to '.join(times)}, at {expected_time(round(known.seconds / 60))} a race{why}{filling}."
     if known.noise is not None:
         yield _smallest(spec, variants, known.noise)
     elif known.smallest_change is not None:
@@ -162,14 +164,10 @@ def _raced_again(spec: ComparisonSpec) -> str:
     """Return how many blocks may be raced again, as the beginning of a sentence."""
     lost, disturbed = spec.design.retries, repetitions(spec.design)
     if not lost:
-        only = f", but for up to {_blocks(disturbed)} whose machine was disturbed" if disturbed else ""
+        only = f", but for up to {counted(disturbed, 'block')} whose machine was disturbed" if disturbed else ""
         return f"No block may be raced again{only}"
     more = f", and up to {disturbed} more whose machine was disturbed" if disturbed else ""
-    return f"Up to {_blocks(lost)} may be raced again{more}"
-
-
-def _blocks(count: int) -> str:
-    return f"{count} block{'s' * (count != 1)}"
+    return f"Up to {counted(lost, 'block')} may be raced again{more}"
 
 
 def _smallest(spec: ComparisonSpec, variants: int, noise: float) -> str:
@@ -200,8 +198,3 @@ def _order(spec: ComparisonSpec, variants: Sequence[ResolvedVariant], every: int
 
 def _indent(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())
-
-
-def _hours(seconds: float) -> str:
-    minutes = max(1, round(seconds / 60))
-    return f"{minutes} min" if minutes < 100 else f"{minutes / 60:.1f} h"

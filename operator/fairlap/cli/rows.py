@@ -8,8 +8,12 @@ from typing import Any
 
 from fairlap.cli import benchmarks as bm
 from fairlap.cli.benchmarks import Benchmark
-from fairlap.cli.figures import NOTHING, byte_scale, digits_for, figure, number, percent, short_digest, words
+from fairlap.cli.figures import figure, short_digest, words
 from fairlap.comparison.terms.gate_metrics import METRICS
+from fairlap.wording.counts import counted
+from fairlap.wording.numerals import NOTHING, digits_for, number
+from fairlap.wording.percentages import share_percent
+from fairlap.wording.sizes import byte_scale
 
 IN_TURN = "in turn"
 """in the place of a throughput: the rate is that of all races together"""
@@ -64,13 +68,13 @@ def _text(cell: Any, digits: int) -> str:
 def _standing(support: Any) -> str:
     """Return on how few requests a percentile stands, as a mark behind it; "" on enough or where it is not known."""
     few = isinstance(support, int) and support < ENOUGH_SUPPORT
-    return f" [{support} request{'' if support == 1 else 's'}]" if few else ""
+    return f" [{counted(support, 'request')}]" if few else ""
 
 
 def _share(cell: Any) -> str:
     if isinstance(cell, str):
         return cell
-    return percent(cell / 100 if isinstance(cell, int | float) else None)
+    return share_percent(cell / 100 if isinstance(cell, int | float) else None)
 
 
 def result_rows(benchmarks: Sequence[Benchmark]) -> list[Row]:

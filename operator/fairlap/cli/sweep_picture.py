@@ -11,8 +11,8 @@ from fairlap.cli import benchmarks as bm
 from fairlap.cli.benchmarks import Benchmark
 from fairlap.cli.exits import UsageError
 from fairlap.comparison_report.markup import Markup, element
-from fairlap.comparison_report.metric_words import digits
 from fairlap.comparison_report.svg_parts import HEIGHT, WIDTH, Appearance, Axis2D, looks, marker, padded, ticks
+from fairlap.wording.numerals import digits
 
 _HEAD, _LEGEND_LINE = 44.0, 18.0
 _MOST_TICKS = 10

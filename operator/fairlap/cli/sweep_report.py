@@ -10,9 +10,10 @@ from typing import Any
 from fairlap.cli import benchmarks as bm
 from fairlap.cli.benchmarks import Benchmark
 from fairlap.cli.exits import UsageError
-from fairlap.cli.figures import NOTHING, digits_for, number, percent
 from fairlap.cli.text_table import align
 from fairlap.comparison_report.guarded_text import csv_cell
+from fairlap.wording.numerals import NOTHING, digits_for, number
+from fairlap.wording.percentages import share_percent
 
 DRNBENCH = (
     "n_clients",
@@ -80,9 +81,9 @@ def _cells(row: Mapping[str, Any], digits: int, of_times: int) -> list[str]:
         row["step"],
         number(rate["median"], digits) if rate else NOTHING,
         *times,
-        percent(row.get("errorRate")),
-        percent(row.get("scheduleShare")),
-        percent(row.get("loadGeneratorCpuShare")),
+        share_percent(row.get("errorRate")),
+        share_percent(row.get("scheduleShare")),
+        share_percent(row.get("loadGeneratorCpuShare")),
         number(float(cores), 2) if cores is not None else NOTHING,
         "" if row.get("used") else "load generator saturated",
     ]

@@ -26,6 +26,7 @@ from fairlap.api.phases import OVER
 from fairlap.api.status import RemarkStatus
 from fairlap.comparison.facts.disturbed_race import DISTURBED, disturbance
 from fairlap.comparison_report.metric_words import DISAGREE, VERDICT_WORDS, words_of
+from fairlap.wording.counts import counted
 
 _MOST = 1e18
 """of any number that a race measures: an axis needs room above it"""
@@ -198,8 +199,8 @@ class ComparisonView:
         """How many there were, in words."""
         races = self.status.cost_races or sum(len(block.races) for block in self.blocks)
         prepared = self.status.cost_preparations
-        counted = [(races, "race"), *([(prepared, "preparation")] if prepared else [])]
-        return " and ".join(f"{count} {what}{'s' * (count != 1)}" for count, what in counted)
+        told = [(races, "race"), *([(prepared, "preparation")] if prepared else [])]
+        return " and ".join(counted(count, what) for count, what in told)
 
     @property
     def verdict(self) -> str:
@@ -283,7 +284,7 @@ def label_of(gate: GateStatus) -> str:
     if gate.task:
         return f"{words} of {gate.task}"
     if gate.tasks:
-        return f"{words}, mean of {len(gate.tasks)} task{'s' * (len(gate.tasks) != 1)}"
+        return f"{words}, mean of {counted(len(gate.tasks), 'task')}"
     return words
 
 

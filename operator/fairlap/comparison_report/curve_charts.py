@@ -12,8 +12,8 @@ from fairlap.api.block_record import Curve, RaceRecord
 from fairlap.comparison.numbers.block_numbers import is_common
 from fairlap.comparison_report.comparison_view import ComparisonView
 from fairlap.comparison_report.markup import Markup, element
-from fairlap.comparison_report.metric_words import digits
 from fairlap.comparison_report.svg_parts import Appearance, Axis2D, figure, log_ticks, padded, table, ticks
+from fairlap.wording.numerals import digits
 
 CurvesOf = Callable[[RaceRecord], Sequence[Curve]]
 CurvePoints = Sequence[tuple[float, float]]

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from fairlap.api.comparison_status import GateStatus
 from fairlap.comparison_report.comparison_view import ComparisonView, label_of
 from fairlap.comparison_report.markup import Markup, element, shortened
-from fairlap.comparison_report.metric_words import VERDICT_SIGNS, VERDICT_WORDS, interval, percent, words_of
+from fairlap.comparison_report.metric_words import VERDICT_SIGNS, VERDICT_WORDS, words_of
 from fairlap.comparison_report.svg_parts import figure, table
 from fairlap.statistics.paired import as_change
-from fairlap.statistics.sentences import confidence_words
+from fairlap.wording.percentages import confidence_words, interval, percent
 
 _ROW, _AXIS = 92.0, 34.0
 _EDGE = 0.03

@@ -14,8 +14,11 @@ from fairlap.api.comparison_status import ContenderStatus, DifferenceStatus, Gat
 from fairlap.comparison_report.comparison_view import ComparisonView, label_of, read_view, unit_of
 from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
 from fairlap.comparison_report.markup import Child, Markup, element, shortened
-from fairlap.comparison_report.metric_words import VERDICT_SIGNS, VERDICT_WORDS, amount, duration, interval, percent
+from fairlap.comparison_report.metric_words import VERDICT_SIGNS, VERDICT_WORDS, amount
 from fairlap.comparison_report.report_data import manifest
+from fairlap.wording.counts import counted
+from fairlap.wording.durations import duration
+from fairlap.wording.percentages import interval, percent
 
 _AGAINST_ITSELF = "the baseline against itself:"
 _MOST_CHARACTERS = 59_500
@@ -42,7 +45,7 @@ def report_markdown(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
     shown = list(_shown(view))
     lines = _fitting(shown)
     if more := len(shown) - len(lines):
-        lines += ["", f"{_TOO_LONG}: {more} more line{'s' * (more != 1)}; {_IN_HTML}.", ""]
+        lines += ["", f"{_TOO_LONG}: {counted(more, 'more line')}; {_IN_HTML}.", ""]
     left_out: list[str] = []
     for summary, inner in folded.items():
         part = _folded(summary, inner)
@@ -61,9 +64,9 @@ def _shown(view: ComparisonView) -> Iterator[str]:
     yield f"**{VERDICT_SIGNS.get(word, '✕' if view.failed else '…')} {word}**: {_line(view.headline)}"
     yield ""
     said = [f"{kind} {_said(view, condition)}" for kind, condition in (("Gates:", "GatePassed"), ("Fair:", "Fair"))]
-    counted = f"{len(view.valid_blocks)} block{'s' * (len(view.valid_blocks) != 1)}"
+    blocks = counted(len(view.valid_blocks), "block")
     cost = f"{view.races_and_preparations}, {duration(view.status.cost_seconds or None)}"
-    yield f"{_line(view.name)}: {' · '.join(said)} · {counted} · {cost}"
+    yield f"{_line(view.name)}: {' · '.join(said)} · {blocks} · {cost}"
     yield ""
     if view.judged:
         yield from ("| | Gate | What is known | Change | Interval | Passed |", "|---|---|---|---:|---:|---|")

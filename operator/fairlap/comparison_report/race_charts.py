@@ -8,7 +8,7 @@ from fairlap.api.block_record import RaceRecord
 from fairlap.comparison.facts.disturbed_race import DISTURBED, disturbance
 from fairlap.comparison_report.comparison_view import ComparisonView, RanBlock
 from fairlap.comparison_report.markup import Markup, element, shortened
-from fairlap.comparison_report.metric_words import amount, digits, duration
+from fairlap.comparison_report.metric_words import amount
 from fairlap.comparison_report.svg_parts import (
     Appearance,
     Axis2D,
@@ -20,6 +20,8 @@ from fairlap.comparison_report.svg_parts import (
     table,
     ticks,
 )
+from fairlap.wording.durations import duration
+from fairlap.wording.numerals import digits
 
 Value = Callable[[RanBlock, str], float | None]
 _STRIP, _GAP = 38.0, 6.0

@@ -18,12 +18,13 @@ from fairlap.api.names import API_VERSION, COMPARISON_KIND, MAX_COMPARISON_NAME
 from fairlap.comparison_report.archive import archive_of
 from fairlap.comparison_report.comparison_view import ComparisonView
 from fairlap.comparison_report.markup import Child, Markup, element, plain
-from fairlap.comparison_report.metric_words import RESOURCES, VERDICT_SIGNS, VERDICT_WORDS, amount, percent, words_of
+from fairlap.comparison_report.metric_words import RESOURCES, VERDICT_SIGNS, VERDICT_WORDS, amount, words_of
 from fairlap.comparison_report.report_sections import section
 from fairlap.comparison_report.svg_parts import table
 from fairlap.statistics.gates import SEQUENTIAL, USUAL_ALPHA, Look
 from fairlap.statistics.paired import as_change
-from fairlap.statistics.sentences import figure
+from fairlap.wording.numerals import figure
+from fairlap.wording.percentages import percent
 
 MOST_CELLS: Final = 20_000
 """of a table of all numbers: a page with more is slow on a phone"""

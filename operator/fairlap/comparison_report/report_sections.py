@@ -9,18 +9,12 @@ from itertools import groupby
 from fairlap.api.comparison_status import DifferenceStatus, GateStatus
 from fairlap.comparison_report.comparison_view import ComparisonView, label_of, text_at, unit_of
 from fairlap.comparison_report.markup import Child, Markup, element
-from fairlap.comparison_report.metric_words import (
-    VERDICT_SIGNS,
-    VERDICT_WORDS,
-    amount,
-    duration,
-    interval,
-    percent,
-    words_of,
-)
+from fairlap.comparison_report.metric_words import VERDICT_SIGNS, VERDICT_WORDS, amount, words_of
 from fairlap.comparison_report.svg_parts import table
 from fairlap.statistics.gates import smallest_visible
 from fairlap.statistics.sentences import about_so_many
+from fairlap.wording.durations import duration
+from fairlap.wording.percentages import interval, percent
 
 _MOODS = {
     "Improved": "good", "ImprovedWithinMargin": "good", "NoDifference": "even", "Regressed": "bad",

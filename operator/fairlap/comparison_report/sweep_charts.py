@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from fairlap.comparison_report.comparison_view import ComparisonView
 from fairlap.comparison_report.markup import Markup, element
-from fairlap.comparison_report.metric_words import digits, words_of
+from fairlap.comparison_report.metric_words import words_of
 from fairlap.comparison_report.report_sections import section
 from fairlap.comparison_report.svg_parts import Appearance, Axis2D, figure, legend, marker, padded, table, ticks
+from fairlap.wording.numerals import digits
 
 _METRICS = ("throughput", "latencyP50", "latencyP99", "serviceTimeP50", "serviceTimeP99")
 _MOST_TICKS = 8

@@ -11,7 +11,7 @@ from kubernetes.aio import client, config
 from prometheus_client import Counter, Histogram
 
 from fairlap.api.base import Json
-from fairlap.api.names import COMPARISON_KIND, COMPARISON_PLURAL, GROUP, KIND, PLURAL, VERSION
+from fairlap.api.kinds import KINDS
 from fairlap.api.small_metadata import shrink_metadata
 from fairlap.kube.api_error import ApiError
 
@@ -28,23 +28,8 @@ REQUESTS = Counter("fairlap_api_requests", "Requests to the API server", ["metho
 SECONDS = Histogram("fairlap_api_request_seconds", "Time of requests to the API server", ["method"])
 
 # kind -> (path prefix, plural)
-_KINDS: Final[Mapping[str, tuple[str, str]]] = {
-    KIND: (f"/apis/{GROUP}/{VERSION}", PLURAL),
-    COMPARISON_KIND: (f"/apis/{GROUP}/{VERSION}", COMPARISON_PLURAL),
-    "Elasticsearch": ("/apis/elasticsearch.k8s.elastic.co/v1", "elasticsearches"),
-    "Job": ("/apis/batch/v1", "jobs"),
-    "Lease": ("/apis/coordination.k8s.io/v1", "leases"),
-    "ConfigMap": ("/api/v1", "configmaps"),
-    "ServiceAccount": ("/api/v1", "serviceaccounts"),
-    "Pod": ("/api/v1", "pods"),
-    "EndpointSlice": ("/apis/discovery.k8s.io/v1", "endpointslices"),
-    "Event": ("/api/v1", "events"),
-    "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles"),
-    "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings"),
-    "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims"),
-    "Node": ("/api/v1", "nodes"),
-    "PersistentVolume": ("/api/v1", "persistentvolumes"),
-    "StorageClass": ("/apis/storage.k8s.io/v1", "storageclasses"),
+_PATHS: Final[Mapping[str, tuple[str, str]]] = {
+    **{kind: (each.path, each.plural) for kind, each in KINDS.items()},
     "OpenAPI": ("/openapi", "v3"),
 }
 
@@ -229,7 +214,7 @@ class ApiServer:
     ) -> str:
         if method != "GET" and kind != "Lease" and not self.may_write():
             raise ApiError(0, "not sent: another operator may have taken over")
-        prefix, plural = _KINDS[kind]
+        prefix, plural = _PATHS[kind]
         path = _path(prefix, plural, namespace, name, part)
         content = "application/merge-patch+json" if method == "PATCH" else "application/json"
         headers = {"Accept": accept, "Content-Type": content}

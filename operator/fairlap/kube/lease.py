@@ -11,6 +11,7 @@ import time
 from datetime import UTC, datetime
 
 from fairlap.api.base import Json
+from fairlap.api.kinds import LEASE
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 
@@ -101,4 +102,4 @@ class Lease:
         meta = {"name": self._name, "namespace": self._namespace}
         if there:
             meta["resourceVersion"] = there["metadata"]["resourceVersion"]
-        return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": meta, "spec": spec}
+        return {"apiVersion": LEASE.api_version, "kind": LEASE.kind, "metadata": meta, "spec": spec}

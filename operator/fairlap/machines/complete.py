@@ -16,6 +16,7 @@ from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import Resources as Limits
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
+from fairlap.kube.backoff import doubled
 from fairlap.machines.prometheus import Prometheus, PrometheusError
 from fairlap.manifests.elasticsearch import DATA_VOLUME, MOUNTS_CONTAINER
 from fairlap.plan.basis.seen import Seen
@@ -216,12 +217,13 @@ async def _patiently(read: Callable[[], Awaitable[Told]], until: float) -> Told:
 
     Whether the API server is away as a whole need not be told here: then the table cannot be kept either.
     """
-    pause = 1.0
+    tries = 0
     while True:
+        pause = doubled(1.0, tries, 15.0)
         try:
             return await read()
         except ApiError as error:
             if error.status in _REFUSED or time.monotonic() + pause > until:
                 raise
         await asyncio.sleep(pause)
-        pause = min(15.0, pause * 2)
+        tries += 1

@@ -5,6 +5,7 @@ import re
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import KEY_BLOCK, TWIN
+from fairlap.api.kinds import CONFIG_MAP
 from fairlap.api.names import (
     API_VERSION,
     BLOCK_LABEL,
@@ -32,7 +33,7 @@ def race_benchmark(subject: ComparisonSubject, race: RaceToCreate) -> Json:
 
 def block_record(subject: ComparisonSubject, name: str, number: int, data: bytes) -> Json:
     """Return the ConfigMap that keeps a block, which is never changed; `data`: its record, packed."""
-    found = _controlled(subject, "ConfigMap", name, block=number)
+    found = _controlled(subject, CONFIG_MAP.kind, name, block=number)
     found["metadata"]["labels"][PART_LABEL] = PART_RECORD
     return {**found, "immutable": True, "binaryData": {KEY_BLOCK: base64.b64encode(data).decode()}}
 
@@ -41,7 +42,7 @@ def noise_config_map(namespace: str, name: str, data: Json) -> Json:
     """Return the ConfigMap of the noise that a namespace's Comparisons have shown; it outlives each of them."""
     labels = {MANAGED_BY: MANAGER, PART_LABEL: PART_RECORD}
     meta = {"name": name, "namespace": namespace, "labels": labels}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
+    return {"apiVersion": CONFIG_MAP.api_version, "kind": CONFIG_MAP.kind, "metadata": meta, "data": data}
 
 
 def label_value(variant: str) -> str:

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fairlap.api.base import Json
+from fairlap.api.kinds import ELASTICSEARCH
 from fairlap.api.names import ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR
 from fairlap.api.node_resources import node_resources
 from fairlap.api.quantity import parse_quantity
@@ -18,7 +19,6 @@ from fairlap.plan.basis.seen import Subject
 from fairlap.settings import Settings
 from fairlap_race.contract.machine_settings import FILES
 
-API = ("elasticsearch.k8s.elastic.co", "v1", "elasticsearches")
 NODE_SET = "default"
 JDK_FOLDER = "/opt/fairlap/jdk"
 # Beyond 31 GiB the JVM gives up compressed object pointers, and a larger heap holds less.
@@ -58,8 +58,8 @@ def elasticsearch(
     wanted = _wanted(subject)
     claims = _volume_claims(wanted.storage, labels(subject, step))
     manifest: Json = {
-        "apiVersion": f"{API[0]}/{API[1]}",
-        "kind": "Elasticsearch",
+        "apiVersion": ELASTICSEARCH.api_version,
+        "kind": ELASTICSEARCH.kind,
         "metadata": metadata(subject, step),
         "spec": {
             "version": wanted.version,

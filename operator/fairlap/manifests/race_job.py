@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlap.api.base import Json
+from fairlap.api.kinds import CONFIG_MAP, JOB, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from fairlap.api.names import PART_LABEL, PART_PROGRESS, PART_RECORD, ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR, is_race
 from fairlap.api.quantity import parse_duration, parse_quantity
 from fairlap.api.spec import Expect
@@ -113,8 +114,8 @@ def record(subject: Subject, step: str) -> Json:
     """Return the ConfigMap that the runner fills in the end; its label keeps it out of every watch."""
     meta = metadata(subject, step)
     return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
+        "apiVersion": CONFIG_MAP.api_version,
+        "kind": CONFIG_MAP.kind,
         "metadata": {**meta, "labels": {**meta["labels"], PART_LABEL: PART_RECORD}},
     }
 
@@ -126,8 +127,8 @@ def job(subject: Subject, step: str, settings: Settings, image: str | None = Non
     """
     pod = _pod(subject, step, settings, image or settings.race_image, commit)
     return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
+        "apiVersion": JOB.api_version,
+        "kind": JOB.kind,
         "metadata": metadata(subject, step),
         "spec": {
             "suspend": True,
@@ -149,8 +150,8 @@ def progress(subject: Subject, step: str, job_uid: str) -> Json:
     meta = metadata(subject, step, _the_job(subject, step, job_uid))
     name, part = progress_name(meta["name"]), {**meta["labels"], PART_LABEL: PART_PROGRESS}
     return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
+        "apiVersion": CONFIG_MAP.api_version,
+        "kind": CONFIG_MAP.kind,
         "metadata": {**meta, "name": name, "labels": part},
         "data": {KEY_PROGRESS: ""},
     }
@@ -158,7 +159,7 @@ def progress(subject: Subject, step: str, job_uid: str) -> Json:
 
 def _the_job(subject: Subject, step: str, uid: str) -> Json:
     name = object_name(subject.name, step)
-    return {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": uid, "controller": True}
+    return {"apiVersion": JOB.api_version, "kind": JOB.kind, "name": name, "uid": uid, "controller": True}
 
 
 def access(subject: Subject, step: str, job_uid: str) -> list[Json]:
@@ -168,24 +169,28 @@ def access(subject: Subject, step: str, job_uid: str) -> list[Json]:
     """
     name, account = object_name(subject.name, step), account_name(subject.name, subject.uid, step)
     meta = {**metadata(subject, step, _the_job(subject, step, job_uid)), "name": account}
-    rbac = "rbac.authorization.k8s.io"
+    own_maps = {"apiGroups": [CONFIG_MAP.group], "resources": [CONFIG_MAP.plural]}
     return [
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta, "automountServiceAccountToken": False},
         {
-            "apiVersion": f"{rbac}/v1",
-            "kind": "Role",
+            "apiVersion": SERVICE_ACCOUNT.api_version,
+            "kind": SERVICE_ACCOUNT.kind,
             "metadata": meta,
-            "rules": [{"apiGroups": [""], "resources": ["configmaps"],
-                       "resourceNames": [name, progress_name(name)], "verbs": ["get", "patch"]}],
+            "automountServiceAccountToken": False,
         },
         {
-            "apiVersion": f"{rbac}/v1",
-            "kind": "RoleBinding",
+            "apiVersion": ROLE.api_version,
+            "kind": ROLE.kind,
             "metadata": meta,
-            "roleRef": {"apiGroup": rbac, "kind": "Role", "name": account},
-            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": subject.namespace}],
+            "rules": [{**own_maps, "resourceNames": [name, progress_name(name)], "verbs": ["get", "patch"]}],
         },
-    ]  # fmt: skip
+        {
+            "apiVersion": ROLE_BINDING.api_version,
+            "kind": ROLE_BINDING.kind,
+            "metadata": meta,
+            "roleRef": {"apiGroup": ROLE.group, "kind": ROLE.kind, "name": account},
+            "subjects": [{"kind": SERVICE_ACCOUNT.kind, "name": account, "namespace": subject.namespace}],
+        },
+    ]
 
 
 def _timeout(subject: Subject, step: str) -> int:

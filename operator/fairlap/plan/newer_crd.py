@@ -5,17 +5,19 @@ what there was before it, so it is left out when a spec is read; any other value
 A field is named by its path without numbers or keys of maps: design.state.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
 from fairlap.api.base import Json
+from fairlap.plan.schema_fields import fields_beyond
 
 
 def unknown_defaults(ours: Json, published: Json) -> dict[str, Any]:
     """Return the default of each field of the published schema that is not in ours, by its path."""
-    return dict(_unknown(ours, published, ""))
+    lacking = fields_beyond(published, ours)
+    return {path: _filled(field["default"], field) for path, field in lacking if "default" in field}
 
 
 def without_defaults(spec: Any, defaults: Mapping[str, Any], path: str = "") -> Any:
@@ -38,20 +40,6 @@ def unknown_fields(error: ValidationError) -> list[str]:
     if any(each["type"] != "extra_forbidden" for each in found):
         return []
     return [".".join(map(str, each["loc"])) for each in found]
-
-
-def _unknown(ours: Json, published: Json, path: str) -> Iterator[tuple[str, Any]]:
-    if ours.get("x-kubernetes-preserve-unknown-fields"):
-        return
-    for name, field in published.get("properties", {}).items():
-        inner, known = f"{path}.{name}".lstrip("."), ours.get("properties", {}).get(name)
-        if known is not None:
-            yield from _unknown(known, field, inner)
-        elif "default" in field:
-            yield inner, _filled(field["default"], field)
-    for part in ("items", "additionalProperties"):
-        if isinstance(ours.get(part), dict) and isinstance(published.get(part), dict):
-            yield from _unknown(ours[part], published[part], path)
 
 
 def _filled(value: Any, schema: Json) -> Any:

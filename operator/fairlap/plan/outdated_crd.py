@@ -15,6 +15,7 @@ from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.status import BenchmarkStatus
 from fairlap.api.steering import Steering, steering
 from fairlap.plan.basis.conditions import HasConditions, Observation, condition, conditions
+from fairlap.plan.schema_fields import fields_beyond
 from fairlap.plan.transition import one_line
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.some_of import some_of
@@ -75,7 +76,7 @@ def say_outdated(status: Status, fields: frozenset[str] | None, now: datetime) -
 
 def missing_fields(ours: Json, published: Json) -> frozenset[str]:
     """Return the fields of our schema that the published one does not have."""
-    return frozenset(_missing(ours, published, ""))
+    return frozenset(path for path, _ in fields_beyond(ours, published))
 
 
 def _is_in_one_of(marked: Iterable[str], field: str) -> bool:
@@ -107,18 +108,3 @@ def _paths(sent: Any, path: str) -> Iterator[str]:
     elif isinstance(sent, list):
         for item in sent:
             yield from _paths(item, path)
-
-
-def _missing(ours: Json, published: Json, path: str) -> Iterator[str]:
-    if published.get("x-kubernetes-preserve-unknown-fields"):
-        return
-    for name, field in ours.get("properties", {}).items():
-        inner = f"{path}.{name}".lstrip(".")
-        there = published.get("properties", {}).get(name)
-        if there is None:
-            yield inner
-        else:
-            yield from _missing(field, there, inner)
-    for part in ("items", "additionalProperties"):
-        if isinstance(ours.get(part), dict) and isinstance(published.get(part), dict):
-            yield from _missing(ours[part], published[part], path)

@@ -8,6 +8,7 @@ from statistics import fmean
 
 from fairlap.api.capacity_status import CapacityRace, CapacityResult
 from fairlap.api.sweep_status import Range
+from fairlap.wording.numerals import rate_text
 from fairlap_race.contract.capacity_search import CapacitySearch, End
 from fairlap_race.contract.race_capacity import BOTTLENECK, RaceCapacity, race_capacity
 from fairlap_race.contract.record import Record
@@ -52,7 +53,7 @@ def _refused(races: Sequence[CapacityRace], search: CapacitySearch, unit: str) -
     if odd is None:
         known = all(race.rate is not None for race in races)
         return "" if known else "a race recorded no probe"
-    low, high = (f"{amount(rate)} {unit}" for rate in (search.lowest, search.highest))
+    low, high = (f"{rate_text(rate)} {unit}" for rate in (search.lowest, search.highest))
     return _OUTSIDE[odd.end].format(low=low, high=high)
 
 
@@ -67,7 +68,7 @@ def _ends(found: CapacityResult) -> str:
         return ""
     below = "from below " if any(race.low is None for race in found.races) else ""
     above = "above " if any(race.high is None for race in found.races) else ""
-    return f"{below}{amount(found.rate.low)} to {above}{amount(found.rate.high)}"
+    return f"{below}{rate_text(found.rate.low)} to {above}{rate_text(found.rate.high)}"
 
 
 def _sentences(found: CapacityResult, raced: str, ends: str) -> list[str]:
@@ -77,7 +78,7 @@ def _sentences(found: CapacityResult, raced: str, ends: str) -> list[str]:
     it = found.rate
     sure = f"90 % interval {ends}, {number} probes"
     more = f" in {len(found.races)} races" if len(found.races) > 1 else ""
-    said = [f"{raced} carries {amount(it.value)} {found.unit} of {found.task} with {found.objective} ({sure}{more})"]
+    said = [f"{raced} carries {rate_text(it.value)} {found.unit} of {found.task} with {found.objective} ({sure}{more})"]
     if any(race.end == End.WIDE for race in found.races):
         said.append(
             "The probes contradict each other, so the interval is wider than the resolution: longer probes, or a "
@@ -102,11 +103,6 @@ def _agree(races: Sequence[CapacityRace]) -> bool:
     """Tell whether the intervals of all races have a rate in common."""
     lows, highs = [race.low or 0.0 for race in races], [race.high for race in races if race.high is not None]
     return not highs or max(lows) <= min(highs)
-
-
-def amount(rate: float) -> str:
-    """Return a rate for people."""
-    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
 
 
 def subject(record: Record) -> str:

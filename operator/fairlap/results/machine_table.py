@@ -3,55 +3,39 @@
 from collections.abc import Callable
 
 from fairlap.results.machine_use import short_name
+from fairlap.wording.numerals import NOTHING, number
+from fairlap.wording.percentages import tenths_of_percent
+from fairlap.wording.sizes import size_text
 from fairlap_race.contract.machine_watch import MachineWatch, WatchedSpan
 from fairlap_race.contract.resources import Machine, MachineTable, Usage
 
 CellText = Callable[[Usage], str]
-UNKNOWN = "-"
 
 
 def _number(value: float | None, form: str = ".2f") -> str:
-    return UNKNOWN if value is None else format(value, form)
-
-
-def _count(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{value:,.0f}"
-
-
-def _size(value: float | None) -> str:
-    """Bytes in the largest binary unit that leaves at least 1."""
-    if value is None:
-        return UNKNOWN
-    amount, units = float(value), ["B", "KiB", "MiB", "GiB"]
-    while amount >= 1024 and len(units) > 1:
-        amount, units = amount / 1024, units[1:]
-    return f"{amount:.0f} B" if units[0] == "B" else f"{amount:.1f} {units[0]}"
-
-
-def _share(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{100 * value:.1f} %"
+    return NOTHING if value is None else format(value, form)
 
 
 COLUMNS: dict[str, CellText] = {
     "seconds": lambda u: _number(u.seconds, ".1f"),
     "CPU mean": lambda u: _number(u.cpu_mean_cores),
     "CPU peak": lambda u: _number(u.cpu_peak_cores),
-    "throttled": lambda u: _count(u.throttled_periods),
-    "working set": lambda u: _size(u.working_set_peak_bytes),
-    "page cache": lambda u: _size(u.page_cache_mean_bytes),
-    "minor faults/min": lambda u: _count(u.minor_faults_per_minute),
-    "major faults/min": lambda u: _count(u.major_faults_per_minute),
-    "disk read": lambda u: _size(u.disk_read_bytes),
-    "reads": lambda u: _count(u.disk_reads),
-    "disk written": lambda u: _size(u.disk_write_bytes),
-    "writes": lambda u: _count(u.disk_writes),
-    "received": lambda u: _size(u.network_received_bytes),
-    "sent": lambda u: _size(u.network_sent_bytes),
-    "waiting for CPU": lambda u: _share(u.cpu_waiting_share),
-    "for memory": lambda u: _share(u.memory_waiting_share),
-    "for disk": lambda u: _share(u.io_waiting_share),
-    "heap peak": lambda u: _size(u.heap_peak_bytes),
-    "GC ms": lambda u: _count(None if u.young_gc_millis is None else u.young_gc_millis + (u.old_gc_millis or 0)),
+    "throttled": lambda u: number(u.throttled_periods),
+    "working set": lambda u: size_text(u.working_set_peak_bytes),
+    "page cache": lambda u: size_text(u.page_cache_mean_bytes),
+    "minor faults/min": lambda u: number(u.minor_faults_per_minute),
+    "major faults/min": lambda u: number(u.major_faults_per_minute),
+    "disk read": lambda u: size_text(u.disk_read_bytes),
+    "reads": lambda u: number(u.disk_reads),
+    "disk written": lambda u: size_text(u.disk_write_bytes),
+    "writes": lambda u: number(u.disk_writes),
+    "received": lambda u: size_text(u.network_received_bytes),
+    "sent": lambda u: size_text(u.network_sent_bytes),
+    "waiting for CPU": lambda u: tenths_of_percent(u.cpu_waiting_share),
+    "for memory": lambda u: tenths_of_percent(u.memory_waiting_share),
+    "for disk": lambda u: tenths_of_percent(u.io_waiting_share),
+    "heap peak": lambda u: size_text(u.heap_peak_bytes),
+    "GC ms": lambda u: number(None if u.young_gc_millis is None else u.young_gc_millis + (u.old_gc_millis or 0)),
 }
 
 
@@ -75,12 +59,12 @@ WATCHED: dict[str, Callable[[WatchedSpan], str]] = {
     "busy": lambda it: _number(it.busy_cores),
     "load generator": lambda it: _number(it.own_cores),
     "Elasticsearch": lambda it: _number(it.elasticsearch_cores),
-    "steal": lambda it: _share(it.steal_share),
-    "waiting for CPU": lambda it: _share(it.cpu_waiting_share),
-    "for memory": lambda it: _share(it.memory_waiting_share),
-    "for disk": lambda it: _share(it.io_waiting_share),
-    "interrupts/s": lambda it: _count(it.interrupts_per_second),
-    "MHz": lambda it: _count(it.megahertz),
+    "steal": lambda it: tenths_of_percent(it.steal_share),
+    "waiting for CPU": lambda it: tenths_of_percent(it.cpu_waiting_share),
+    "for memory": lambda it: tenths_of_percent(it.memory_waiting_share),
+    "for disk": lambda it: tenths_of_percent(it.io_waiting_share),
+    "interrupts/s": lambda it: number(it.interrupts_per_second),
+    "MHz": lambda it: number(it.megahertz),
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fairlap.api.sweep_spec import Objective
 from fairlap.api.sweep_status import SweepResult
-from fairlap.results.capacity_found import amount
+from fairlap.wording.numerals import rate_text
 
 FEWEST_WAITING = 0.95
 """Of the clients' time, by Little's law; with less a step tells of the load generator, too, and is not fitted."""
@@ -22,14 +22,14 @@ def _headline(found: SweepResult, raced: str, objective: Objective | None) -> st
     if objective and found.capacity:
         it = found.capacity
         sure = (
-            f"95 % interval {amount(it.low)} to {amount(it.high)}, {found.capacity_races} races"
+            f"95 % interval {rate_text(it.low)} to {rate_text(it.high)}, {found.capacity_races} races"
             if found.capacity_races
-            else f"between {amount(it.low)} and {amount(it.high)}, two neighbouring steps"
+            else f"between {rate_text(it.low)} and {rate_text(it.high)}, two neighbouring steps"
         )
         limit = f"{objective.millis:.10g} ms at {objective.percentile}"
         failed = max((row.error_rate for row in found.rows if row.used), default=0.0)
         errors = f", while up to {failed:.2%} of a step's requests failed" if failed else ""
-        parts.append(f"carries {amount(it.value)} {_unit(found)} below {limit} ({sure}){errors}")
+        parts.append(f"carries {rate_text(it.value)} {_unit(found)} below {limit} ({sure}){errors}")
     elif objective:
         parts.append(f"has no capacity to be told: {found.capacity_refused}")
     if found.knee_clients is not None:
@@ -39,7 +39,7 @@ def _headline(found: SweepResult, raced: str, objective: Objective | None) -> st
     if found.peak_clients and found.peak_throughput is not None:
         it = found.peak_clients
         parts.append(
-            f"the peak is {amount(found.peak_throughput)} {_unit(found)} at {it.value:.0f} clients "
+            f"the peak is {rate_text(found.peak_throughput)} {_unit(found)} at {it.value:.0f} clients "
             f"(95 % interval {it.low:.0f} to {it.high:.0f})"
         )
     return f"{raced} {'; '.join(parts)}" if parts else f"{raced}: the curve of {found.task} says nothing more"

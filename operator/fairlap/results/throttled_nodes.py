@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from fairlap.results.remarks import RaceRemark
+from fairlap.wording.durations import tenths_of_seconds
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.resources import ELASTICSEARCH, Machine, MachineTable, Usage
 
@@ -32,14 +33,9 @@ def matters(wall: float | None, throttled: float | None, periods: float | None) 
     return wall is not None and 0 < THROTTLED_SHARE * wall < most
 
 
-def in_words(seconds: float) -> str:
-    """Return how long a container was throttled; less than a tenth of a second is still no 0.0."""
-    return f"{seconds:.1f}" if seconds >= 0.1 or not seconds else f"{seconds:.2g}"
-
-
 def _sentence(machine: Machine, task: str, usage: Usage) -> str:
     limit = "" if machine.cpu_limit is None else f" of {machine.cpu_limit:g} CPUs"
     known = usage.throttled_seconds
-    time = "" if known is None else f" for {in_words(known)} s of {usage.seconds:.0f} s"
+    time = "" if known is None else f" for {tenths_of_seconds(known)} s of {usage.seconds:.0f} s"
     periods = "" if usage.throttled_periods is None else f", in {usage.throttled_periods:.0f} periods"
     return f"task {task}: node {machine.name} was throttled by its CPU limit{limit}{time}{periods}"

@@ -2,6 +2,6 @@
 
 Pure arithmetic on numbers, without a library: docs/decisions/statistics.md tells why, docs/statistics.md explains the
 method. Knows nothing of Kubernetes, Rally or Elasticsearch.
-May be imported by `results`, `comparison.terms`, `comparison.noise`, `comparison.judging`, `comparison_report`,
+May be imported by `results`, `comparison.noise`, `comparison.judging`, `comparison_report`,
 `plan.comparison`, `runtime` and `cli`.
 """

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fairlap_race.contract.record import IndexRecord, Shard, Totals
-from fairlap_race.elasticsearch.answers import dig, whole_number
+from fairlap_race.elasticsearch.answers import dig, in_list, in_mapping, whole_number
 
 PATH = (
     "/_segments?ignore_unavailable=true&expand_wildcards=all&filter_path=_shards.failed,indices.*.shards.*.routing,"
@@ -24,7 +24,7 @@ PATH = (
 class CopySize:
     """One copy of a shard."""
 
-    shard: int
+    shard: int | None
     primary: bool
     node: str
     """the name of its node, or its id where the name is not known"""
@@ -85,15 +85,15 @@ def _copies(shards: Any, names: Mapping[str, str]) -> tuple[CopySize, ...]:
     listed = shards.items() if isinstance(shards, Mapping) else ()
     found = []
     for number, copies in listed:
-        for copy in copies if isinstance(copies, list) else ():
+        for copy in in_list(copies):
             node = str(dig(copy, "routing", "node") or "")
             found.append(
                 CopySize(
-                    shard=whole_number(number) or 0,
+                    shard=whole_number(number),
                     primary=dig(copy, "routing", "primary") is True,
                     node=names.get(node, node),
                     # Merged away since the last flush: on the disk until the next one, and seen by no search.
-                    size=sum(_size(each) for each in (dig(copy, "segments") or {}).values() if dig(each, "search")),
+                    size=sum(_size(each) for each in in_mapping(dig(copy, "segments")) if dig(each, "search")),
                 )
             )
     return tuple(found)

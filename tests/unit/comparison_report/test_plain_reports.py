@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.unit.comparison_report.synthetic import CASES, Made, condition, made_once
 
 from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
-from fairlap.comparison_report.metric_words import interval, percent
 from fairlap.comparison_report.plain_reports import report_csv, report_junit, report_markdown
+from fairlap.wording.percentages import interval, percent
 
 every = pytest.mark.parametrize("name", CASES)
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from fairlap.plan.benchmark import RUNNER_GRACE
+from fairlap.plan.stages.running import RUNNER_GRACE
 from fairlap_race import __main__ as program
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason

@@ -27,7 +27,9 @@ from fairlap.statistics.gates import (
 )
 from fairlap.statistics.moderation import Prior
 from fairlap.statistics.paired import LARGEST_CHANGE, Estimate, paired
-from fairlap.statistics.sentences import about_so_many, all_blocks_words, change_of, describe, figure, signed
+from fairlap.statistics.sentences import about_so_many, all_blocks_words, change_of, describe
+from fairlap.wording.numerals import figure
+from fairlap.wording.percentages import signed
 
 FIVE = Gate(0.05)
 MIRROR = {

@@ -1,6 +1,5 @@
 """What gates and contenders say, in sentences. Pure."""
 
-import math
 from collections.abc import Collection, Sequence
 
 from fairlap.api.comparison_spec import GateSpec
@@ -8,7 +7,10 @@ from fairlap.api.comparison_status import GateStatus
 from fairlap.comparison.numbers.block_numbers import Pairs
 from fairlap.comparison.terms.gate_metrics import METRICS, trade
 from fairlap.comparison.terms.verdicts import BETTER, WORSE, ComparisonVerdict
-from fairlap.statistics.sentences import about_so_many, change_digits, figure, signed
+from fairlap.statistics.sentences import about_so_many
+from fairlap.wording.counts import counted
+from fairlap.wording.numerals import figure_text
+from fairlap.wording.percentages import change_digits, signed
 from fairlap_race.contract.some_of import some_clauses, some_of
 
 _MOST_GATES = 3
@@ -50,17 +52,9 @@ def left_out_sentence(gate: GateSpec, pairs: Pairs, told: Collection[str]) -> st
     return f"{gate_title(gate, pairs)}, leaves out: {'; '.join(parts)}" if parts else ""
 
 
-def figure_text(value: float) -> str:
-    """Return a number in a sentence: whole ones and large ones in full, others with four digits that count."""
-    if 1e-6 < abs(value) < 1000 and value != math.floor(value):
-        return figure(value, 4)
-    in_full = value == 0 or 1 <= abs(value) < 1e15
-    return f"{value:,.0f}" if in_full else f"{value:.4g}"
-
-
 def noise_words(noise: float | None, pairs: int) -> str:
     """Return what the baseline showed against itself, in so many pairs of races; "" where it was not raced."""
-    found_in = f" ({pairs} pair{'s' * (pairs != 1)})"
+    found_in = f" ({counted(pairs, 'pair')})"
     return "" if noise is None else f"; the baseline against itself: ±{change_digits(noise / 100)} %{found_in}"
 
 
@@ -103,7 +97,8 @@ def contender_sentence(name: str, baseline: str, gates: Sequence[GateStatus], ve
     """Return what all gates of one contender say together."""
     text = _of_verdict(name, baseline, gates, verdict)
     if strict := [gate for gate in gates if _allows_none(gate)]:
-        text += f"; yet a worsening is shown in {_counted(strict)} that allow{'s' * (len(strict) == 1)} none"
+        allow = f"allow{'s' * (len(strict) == 1)}"
+        text += f"; yet a worsening is shown in {counted(len(strict), 'gate')} that {allow} none"
     return text
 
 
@@ -123,17 +118,17 @@ def _of_verdict(name: str, baseline: str, gates: Sequence[GateStatus], verdict: 
         case ComparisonVerdict.IMPROVED | ComparisonVerdict.IMPROVED_WITHIN_MARGIN:
             return f"{name} is better than {baseline}: {_sentences(better)}"
         case ComparisonVerdict.NO_DIFFERENCE:
-            return f"{name} and {baseline}: no difference that matters, in any of {_counted(gates)}"
+            return f"{name} and {baseline}: no difference that matters, in any of {counted(len(gates), 'gate')}"
         case _:
             return _open_sentence(name, baseline, gates, still)
 
 
 def _untold(still: Sequence[GateStatus]) -> str:
-    return f"; {_counted(still)} cannot be told" if still else ""
+    return f"; {counted(len(still), 'gate')} cannot be told" if still else ""
 
 
 def _open_sentence(name: str, baseline: str, gates: Sequence[GateStatus], still: Sequence[GateStatus]) -> str:
-    text = f"cannot tell {name} from {baseline} in {len(still)} of {_counted(gates)}"
+    text = f"cannot tell {name} from {baseline} in {len(still)} of {counted(len(gates), 'gate')}"
     more = max((gate.more_blocks for gate in still), default=0)
     if more:
         text += f"; {_more_blocks(more)} would settle {'them' if len(still) > 1 else 'it'}"
@@ -159,10 +154,6 @@ def _trades(gates: Sequence[GateStatus], most: int = _MOST_GATES) -> str:
 
 def _sentences(gates: Sequence[GateStatus]) -> str:
     return some_clauses((gate.sentence for gate in gates), _MOST_GATES)
-
-
-def _counted(gates: Sequence[GateStatus]) -> str:
-    return f"{len(gates)} gate{'s' if len(gates) != 1 else ''}"
 
 
 def _span(values: Sequence[float]) -> str:

@@ -11,7 +11,7 @@ from fairlap.statistics.gates import is_flat
 from fairlap.statistics.moderation import Prior, fitted_to, moderated
 from fairlap.statistics.multiplicity import holm, q_values
 from fairlap.statistics.paired import Estimate, as_change, paired
-from fairlap.statistics.sentences import signed
+from fairlap.wording.percentages import signed
 
 _FALSE_SHARE = 0.05
 _TWIN_LEVEL = 0.01

@@ -20,6 +20,7 @@ from fairlap.comparison.terms.verdicts import ComparisonVerdict, together
 from fairlap.statistics.gates import GateFinding, GateVerdict, Look, judge_estimates
 from fairlap.statistics.multiplicity import q_values
 from fairlap.statistics.paired import Estimate, paired, unpaired
+from fairlap.wording.counts import counted
 from fairlap_race.contract.some_of import some_of
 
 ALPHA = 0.05
@@ -234,7 +235,7 @@ def _title(numbers: Sequence[Number]) -> str:
         return kind.words
     if kind == Kind.CAPACITY:
         return f"{kind.words} of {numbers[0].task}"
-    return f"{kind.words}, geometric mean of {_counted(numbers)}"
+    return f"{kind.words}, geometric mean of {counted(len(numbers), 'task')}"
 
 
 def _hints(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
@@ -255,10 +256,6 @@ def _hints(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
 
 def _is_supported(arms: _Arms, number: Number) -> bool:
     return all(number in race.supported for race in arms.everyone)
-
-
-def _counted(numbers: Sequence[Number]) -> str:
-    return f"{len(numbers)} task{'s' if len(numbers) > 1 else ''}"
 
 
 def _facts_of(races: Sequence[Raced]) -> list[str]:

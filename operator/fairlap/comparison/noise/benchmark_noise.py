@@ -15,6 +15,8 @@ from fairlap.comparison.numbers.benchmark_numbers import NodesUse, nodes_use, ta
 from fairlap.comparison.terms.gate_metrics import LATENCIES, METRICS, SERVICE_TIMES, family
 from fairlap.statistics.gates import smallest_visible
 from fairlap.statistics.moderation import Prior, fitted_to
+from fairlap.wording.counts import counted
+from fairlap.wording.percentages import two_digits
 from fairlap_race.contract.record import Record, Task
 from fairlap_race.contract.resources import MachineTable
 
@@ -150,7 +152,7 @@ def _number(metric: str, logs: Sequence[float], history: History) -> NumberNoise
         text = f"two races of the same thing differ by a factor of 100 and more: {PAIRS} pairs show nothing here"
         return said.model_copy(update={"message": text})
     visible = round(100 * smallest_visible(spread, PAIRS), 2)
-    text = f"a difference below {_digits(visible)} % cannot be seen with {PAIRS} pairs here"
+    text = f"a difference below {two_digits(visible)} % cannot be seen with {PAIRS} pairs here"
     return said.model_copy(update={"smallest_visible": visible, "message": text})
 
 
@@ -159,7 +161,7 @@ def _percent(spread: float | None) -> float | None:
 
 
 def _unknown(races: int, history: History) -> str:
-    return f"{races} race{'' if races == 1 else 's'} with it, and {history.lacks}"
+    return f"{counted(races, 'race')} with it, and {history.lacks}"
 
 
 def _told_first(tasks: Sequence[TaskNoise], whole: Sequence[NumberNoise]) -> Iterator[tuple[str, NumberNoise]]:
@@ -171,18 +173,14 @@ def _told_first(tasks: Sequence[TaskNoise], whole: Sequence[NumberNoise]) -> Ite
 def _in_all(numbers: Sequence[tuple[str, NumberNoise]], races: int, history: History) -> str:
     known = [(each.smallest_visible, words) for words, each in numbers if each.smallest_visible is not None]
     if not known:
-        word = "race" if races == 1 else "races"
-        return f"how small a difference can be seen here is unknown: {races} valid {word}, and {history.lacks}"
+        valid = counted(races, "valid race")
+        return f"how small a difference can be seen here is unknown: {valid}, and {history.lacks}"
     (least, first), (most, last) = min(known), max(known)
     others = len(numbers) - len(known)
     more = f"; of {others} more numbers it is unknown" if others else ""
     if len(known) == 1:
-        return f"with {PAIRS} pairs, differences below {_digits(least)} % ({first}) cannot be seen here{more}"
+        return f"with {PAIRS} pairs, differences below {two_digits(least)} % ({first}) cannot be seen here{more}"
     return (
-        f"with {PAIRS} pairs, differences below {_digits(least)} % ({first}) to {_digits(most)} % ({last}) "
+        f"with {PAIRS} pairs, differences below {two_digits(least)} % ({first}) to {two_digits(most)} % ({last}) "
         f"cannot be seen here{more}"
     )
-
-
-def _digits(percent: float) -> str:
-    return f"{percent:.2g}" if percent < 99.5 else f"{percent:.0f}"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, get_args
 
 from fairlap.api.comparison_spec import ComparisonSpec, GateSpec, Metric
-from fairlap.statistics.sentences import change_digits
+from fairlap.wording.percentages import change_digits
 
 
 class MetricKind(NamedTuple):

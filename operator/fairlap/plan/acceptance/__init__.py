@@ -1,4 +1,4 @@
 """What CEL cannot know of a spec, checked before anything is created: by the operator and by `fairlap plan`. Pure.
 
-May be imported by `plan`, `plan.comparison` and `cli`.
+May be imported by `plan.stages`, `plan.comparison` and `cli`.
 """

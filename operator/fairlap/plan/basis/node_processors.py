@@ -11,6 +11,7 @@ from fairlap.api.base import Json
 from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import BenchmarkSpec, Scheduling, Toleration
 from fairlap.api.status import NodeProcessors
+from fairlap.wording.counts import counted
 
 # What a node asks for, the best first; below one whole processor it may use whatever is idle, without a limit.
 _SHARES = ("1", "500m", "100m")
@@ -94,8 +95,8 @@ def _lack(spec: BenchmarkSpec, machines: Sequence[MachineCapacity]) -> str:
     apart = " (exclusiveNodes: each alone on a machine)" if _is_exclusive(spec) else ""
     beside = "" if elsewhere else f" beside the load generator's {_cores(asked)}"
     return (
-        f"{_count(len(mine), 'machine')} of {_cores(sum(it.millicores for it in mine))} processors for pods "
-        f"altogether{only} cannot give a whole one to each of {_count(built.nodes, 'node')}{apart}{beside}"
+        f"{counted(len(mine), 'machine')} of {_cores(sum(it.millicores for it in mine))} processors for pods "
+        f"altogether{only} cannot give a whole one to each of {counted(built.nodes, 'node')}{apart}{beside}"
     )
 
 
@@ -185,7 +186,3 @@ def _bytes(quantity: str) -> int | None:
 
 def _cores(millicores: int) -> str:
     return f"{millicores / 1000:.4g}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -11,7 +11,8 @@ from fairlap.comparison.facts.disturbed_race import DISTURBED
 from fairlap.comparison.terms.block_reason import BlockReason, fault_of
 from fairlap.plan.comparison.disturbed_blocks import is_set_aside, was_disturbed
 from fairlap.plan.comparison.looks import most_blocks
-from fairlap.statistics.sentences import figure
+from fairlap.wording.durations import expected_time
+from fairlap.wording.numerals import figure
 
 
 def block_title(spec: ComparisonSpec, block: Block) -> str:
@@ -34,7 +35,7 @@ def expectation(variants: int, expected: Expected) -> str:
     """Return what a Comparison will take and can show, before it begins."""
     text = f"{variants} variants, {expected.races} races at most without those raced again"
     if expected.minutes is not None:
-        text += f", {_time(expected.minutes)}"
+        text += f", {expected_time(expected.minutes)}"
     change = expected.smallest_change
     return text if change is None else f"{text}; changes from {figure(change, 2)} % on are found four times in five"
 
@@ -47,11 +48,7 @@ def outlook(spec: ComparisonSpec, status: ComparisonStatus) -> str:
     if minutes is None:
         return text
     left = minutes * (most - there) / most
-    return f"{text}, {_time(left)} of races at most"
-
-
-def _time(minutes: float) -> str:
-    return f"{max(1, round(minutes))} min" if minutes < 100 else f"{minutes / 60:.1f} h"
+    return f"{text}, {expected_time(left)} of races at most"
 
 
 def next_number(blocks: Iterable[Block]) -> int:

@@ -5,7 +5,7 @@ the warm-up. A race counts only when every check passes.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict import (
@@ -39,12 +39,12 @@ CONSEQUENCES = frozenset(
 Check = Callable[[Record, BenchmarkSpec], Violation | None]
 
 
-def first_violation(record: Record, spec: BenchmarkSpec) -> Violation | None:
-    """Return why the race does not count, the root cause first, or None when its numbers may be believed."""
-    for check in CHECKS:
-        if violation := check(record, spec):
-            return violation
-    return None
+def first_violation(record: Record, spec: BenchmarkSpec, checks: Iterable[Check] | None = None) -> Violation | None:
+    """Return why the race does not count, the root cause first, or None when its numbers may be believed.
+
+    `checks`: in the order of their causes; those of a race by Rally unless others are given.
+    """
+    return next((found for check in (CHECKS if checks is None else checks) if (found := check(record, spec))), None)
 
 
 def _ran_to_its_end(record: Record, _: BenchmarkSpec) -> Violation | None:

@@ -12,8 +12,8 @@ from fairlap.plan.basis.steps import CHECK, PROBE, is_preparation, object_name, 
 from fairlap.plan.explain.trouble import elasticsearch_pods, find_mishaps, load_generators, machines_of
 from fairlap.plan.lifetimes.keep import until
 from fairlap.plan.verdict import applied_settings, existing_cluster
-from fairlap.plan.verdict.checks import CONSEQUENCES, first_violation, remarks
-from fairlap.plan.verdict.http_checks import first_violation_over_http
+from fairlap.plan.verdict.checks import CHECKS, CONSEQUENCES, first_violation, remarks
+from fairlap.plan.verdict.http_checks import HTTP_CHECKS
 from fairlap.plan.verdict.judged import Judged, mark_failing
 from fairlap.plan.verdict.noise import noise_now
 from fairlap.plan.verdict.violation import Violation
@@ -206,7 +206,7 @@ def _environment(seen: Seen, race: str, ran: Environment) -> tuple[Environment, 
 
 def _violation(seen: Seen, step: Step, record: Record) -> Violation | None:
     spec = seen.subject.spec
-    violation = first_violation_over_http(record, spec) if spec.over_http else first_violation(record, spec)
+    violation = first_violation(record, spec, HTTP_CHECKS if spec.over_http else CHECKS)
     # What happened to the pods explains what the client met, not the other way round.
     if violation is None or violation.reason in CONSEQUENCES:
         for mishap in find_mishaps(seen.children.pods, seen.evictions or {}):

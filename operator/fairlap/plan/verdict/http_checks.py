@@ -12,14 +12,6 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record
 
 
-def first_violation_over_http(record: Record, spec: BenchmarkSpec) -> Violation | None:
-    """Return why a race over HTTP does not count, the root cause first, or None when its numbers may be believed."""
-    for check in HTTP_CHECKS:
-        if violation := check(record, spec):
-            return violation
-    return None
-
-
 def _ran_to_its_end(record: Record, _: BenchmarkSpec) -> Violation | None:
     if record.outcome.reason:
         return Violation(record.outcome.reason, record.outcome.message, record.outcome.field)

@@ -6,8 +6,10 @@ from typing import Final
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
-from fairlap.results.throttled_nodes import in_words, matters
+from fairlap.results.throttled_nodes import matters
 from fairlap.results.unread_tasks import unread_tasks
+from fairlap.wording.counts import counted
+from fairlap.wording.durations import tenths_of_seconds
 from fairlap_race.contract.race_spec import Mode
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record, Task
@@ -54,10 +56,12 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
         return
     reported = {task.name for task in record.track.tasks if task.reported}
     measured = [task for task in record.tasks if task.task in reported and task.samples.normal]
-    few = [f"{it.task} {_requests(it.samples.normal)}" for it in measured if it.samples.normal < FEWEST_REQUESTS]
+    few = [
+        f"{it.task} {counted(it.samples.normal, 'request')}" for it in measured if it.samples.normal < FEWEST_REQUESTS
+    ]
     short = [words for task in measured if (words := _short(task))]
-    counted = {task.task for task in measured}
-    cold = [task.task for task in _first_bulks(record.tasks) if task.task in counted and not task.samples.warmup]
+    names = {task.task for task in measured}
+    cold = [task.task for task in _first_bulks(record.tasks) if task.task in names and not task.samples.warmup]
     if few:
         yield RaceRemark(Reason.FEW_SAMPLES, f"few requests were measured: {_shown(few)}")
     if thinned := [f"{it.task} {it.times_kept} of {it.samples.normal}" for it in measured if it.times_kept is not None]:
@@ -108,10 +112,6 @@ def _cut_warmup(task: Task) -> str:
     return f"{task.task} warmed up for {seconds:.1f} s" if seconds is not None else task.task
 
 
-def _requests(count: int) -> str:
-    return f"{count} request{'' if count == 1 else 's'}"
-
-
 def _short(task: Task) -> str:
     """Return the task and how long it was measured, when that is short; "" when it is not, or not known."""
     seconds = task.duration_seconds
@@ -143,7 +143,7 @@ def load_generator_throttled(record: Record) -> str:
     load, unread = record.load_generator, unread_tasks(record)
     own = [(task.task, task.load) for task in record.tasks if task.load and task.load.throttled_periods is not None]
     found = [
-        f"{name} {of.throttled_periods:.0f} periods, {in_words(of.throttled_seconds or 0.0)} s"
+        f"{name} {of.throttled_periods:.0f} periods, {tenths_of_seconds(of.throttled_seconds or 0.0)} s"
         for name, of in own
         if name not in unread and matters(of.judged_seconds, of.throttled_seconds, of.throttled_periods)
     ]
@@ -152,7 +152,7 @@ def load_generator_throttled(record: Record) -> str:
     where = f": {_shown(found)}" if found else ""
     return (
         f"the load generator was throttled in {load.throttled_periods or 0} periods, "
-        f"{in_words(load.throttled_seconds or 0.0)} s in all{where}"
+        f"{tenths_of_seconds(load.throttled_seconds or 0.0)} s in all{where}"
     )
 
 

@@ -6,6 +6,7 @@ from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.basis.sweep_plan import allowed_errors
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
+from fairlap.wording.percentages import short_percent
 from fairlap_race.contract.race_spec import Mode
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Counts, Record, Task
@@ -20,7 +21,7 @@ def violation(record: Record, spec: BenchmarkSpec) -> Violation | None:
         share = allowed.get(task.task, 0.0)
         if not (_failed(task) or (task.rally and task.rally.error_rate)) or _is_within(task, share, record.mode):
             continue
-        accepted = f", and race.allow.errorRate accepts {_percent(share)}" if share else ""
+        accepted = f", and race.allow.errorRate accepts {short_percent(share)}" if share else ""
         return Violation(Reason.ERROR_RATE, f"{_counted(task)}{accepted}; {_first(task)}")
     return None
 
@@ -31,10 +32,10 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
     for task in record.tasks:
         share = record.track.allowed_errors.get(task.task)
         if share is not None and _failed(task):
-            accepted = f"race.allow.errorRate accepts {_percent(share)}"
+            accepted = f"race.allow.errorRate accepts {short_percent(share)}"
             if swept and swept.search and task.task in probes:  # where any share is an answer
-                accepted = f"race.capacity.objective.errorRate is {_percent(swept.search.error_rate)}"
-            part = _percent(_failed(task) / max(1, _sent(task)))
+                accepted = f"race.capacity.objective.errorRate is {short_percent(swept.search.error_rate)}"
+            part = short_percent(_failed(task) / max(1, _sent(task)))
             text = f"which is {part}, and {accepted}; {_first(task)}"
             yield RaceRemark(Reason.ERRORS_ACCEPTED, f"{_counted(task)}, {text}")
 
@@ -69,7 +70,3 @@ def _sent(task: Task) -> int:
 
 def _all(counts: Counts) -> int:
     return counts.warmup + counts.normal
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"

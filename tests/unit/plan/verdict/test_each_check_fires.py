@@ -15,7 +15,7 @@ from world import good_record, spec
 
 from fairlap.api.spec import BenchmarkSpec, InTurn
 from fairlap.plan.verdict.checks import CHECKS, Check, first_violation
-from fairlap.plan.verdict.http_checks import HTTP_CHECKS, first_violation_over_http
+from fairlap.plan.verdict.http_checks import HTTP_CHECKS
 from fairlap_race.contract import record as rec
 from fairlap_race.contract.cluster_course import ClusterCourse
 from fairlap_race.contract.request_evidence import BulkTrouble
@@ -129,7 +129,7 @@ def test_the_check_fires_and_no_other_before_it(name: str) -> None:
 def test_the_check_fires_over_http_and_no_other_before_it(name: str) -> None:
     record, asked = HTTP_LIES[name]
     found = BY_HTTP[name](record, asked)
-    assert found is not None and found == first_violation_over_http(record, asked)
+    assert found is not None and found == first_violation(record, asked, HTTP_CHECKS)
 
 
 def test_of_each_check_it_is_said_whether_it_holds_over_http() -> None:

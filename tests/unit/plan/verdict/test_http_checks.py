@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.plan.verdict.checks import remarks
-from fairlap.plan.verdict.http_checks import first_violation_over_http
+from fairlap.plan.verdict.checks import first_violation, remarks
+from fairlap.plan.verdict.http_checks import HTTP_CHECKS
 from fairlap_race.contract.capacity_search import CapacitySearch
 from fairlap_race.contract.http_record import HttpAnswers, HttpHost, HttpRecord, RequestHits
 from fairlap_race.contract.reasons import Reason
@@ -31,7 +31,7 @@ GOOD = Record(
 
 
 def test_a_good_race_counts_although_no_elasticsearch_was_asked():
-    assert first_violation_over_http(GOOD, SPEC) is None
+    assert first_violation(GOOD, SPEC, HTTP_CHECKS) is None
     assert remarks(GOOD, [], "") == []
 
 
@@ -52,13 +52,13 @@ def test_a_good_race_counts_although_no_elasticsearch_was_asked():
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_caught(change, reason):
-    found = first_violation_over_http(replace(GOOD, **change), SPEC)
+    found = first_violation(replace(GOOD, **change), SPEC, HTTP_CHECKS)
     assert found is not None and found.reason is reason
 
 
 def test_errors_within_what_is_accepted_are_none():
     few = replace(GOOD, tasks=(TASK, replace(TASK, task="c2", errors=Counts(0, 30))))
-    assert first_violation_over_http(few, SPEC) is None
+    assert first_violation(few, SPEC, HTTP_CHECKS) is None
 
 
 @pytest.mark.parametrize(("lines", "told"), [((0, 0, 0), True), ((0, 4, 0), False), ((), False)])
@@ -75,5 +75,5 @@ def test_a_probe_that_drowned_the_engine_is_an_answer(kept, reason):
     drowned = replace(TASK, task="c2", samples=Counts(100, 0), rally=None)
     search = SweepSpec("c", steps=(SweepStep("c1", kept=True), SweepStep("c2", kept=kept)), search=CapacitySearch())
     of = replace(GOOD, tasks=(TASK, drowned), track=replace(GOOD.track, sweep=search))
-    found = first_violation_over_http(of, SPEC)
+    found = first_violation(of, SPEC, HTTP_CHECKS)
     assert (found and found.reason) is reason
