@@ -75,7 +75,8 @@ class RaceRecord(Answer):
     canary: Annotated[dict[Annotated[str, Field(max_length=63)], float], AtMost(10)] = {}
     """Seconds that the canary's fixed work took on the load generator's machine, by kind: mean of before and after."""
     sources: Annotated[dict[Annotated[str, Field(max_length=63)], Text], AtMost(10)] = {}
-    """Who told what the Elasticsearch nodes used: prometheus or nodeStats, by group of columns (cpu, memory, disk)."""
+    """Who told what the Elasticsearch nodes used: prometheus or nodeStats, by group of columns (cpu, memory, disk); and
+    who told the rates (rate): the requests themselves, or Rally."""
     service_times: Annotated[list[Curve], AtMost(MOST_CURVES)] = []
     """Service time by percentile."""
     latencies: Annotated[list[Curve], AtMost(MOST_CURVES)] = []

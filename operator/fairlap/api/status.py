@@ -150,7 +150,7 @@ class TaskResult(Answer):
     """Why settled is left out, in the last race of which it cannot be told."""
     overall_throughput: Figure | None = None
     """Units done per second of the measured time, from the raw samples, the time in which some clients had ended
-    included."""
+    included. By this Comparisons compare."""
     support: Annotated[dict[str, int], AtMost(MOST_PERCENTILES)] = {}
     """Requests at or beyond each percentile, the race with the fewest: a p99 of a hundred requests stands on one."""
     service_time_millis: Annotated[dict[str, Figure], AtMost(MOST_PERCENTILES)] = {}

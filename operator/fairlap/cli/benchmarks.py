@@ -53,6 +53,12 @@ def tasks(benchmark: Benchmark) -> list[Mapping[str, Any]]:
     return [{key: value for key, value in task.items() if key not in _OF_ALL_IN_TURN} for task in found]
 
 
+def rate(task: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return a task's throughput in the measured time; Rally's running average where nothing else is known."""
+    found: Mapping[str, Any] | None = task.get("overallThroughput") or task.get("throughput")
+    return found
+
+
 def progress(benchmark: Benchmark, now: datetime) -> str:
     """Return how far a Benchmark is; while no operator has seen it, that, and after a while why that may be."""
     if said := status(benchmark).get("progress"):

@@ -17,7 +17,7 @@ from fairlap.cli.printable import print_text
 from fairlap.comparison.facts.fairness_table import is_condition
 from fairlap.comparison.facts.race_facts import answer_facts, facts, record_facts
 from fairlap.comparison.judging.side_by_side import is_workload, judge_side_by_side
-from fairlap.comparison.numbers.benchmark_numbers import recorded_race
+from fairlap.comparison.numbers.benchmark_numbers import RALLYS_RATES, recorded_race
 from fairlap.comparison.numbers.race_numbers import NotARaceError, Raced, read_race, untold
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.record import KEY_RACE, KEY_RECORD, Record
@@ -172,9 +172,9 @@ def _race_of(config_map: dict[str, Any], label: str, known: dict[str, str] | Non
         return recorded_race(label, read, {**known, **_found(read)}, table)
     told = _of_race_json(config_map, label, read)
     if read is None:
-        return replace(told, facts=told.facts if known is None else known, judged=True)
+        return replace(told, facts=told.facts if known is None else known, judged=True, sources=RALLYS_RATES)
     # Files tell no other tasks than their race.json, so neither does a Benchmark beside them.
-    return replace(recorded_race(label, read, told.facts), tasks=told.tasks)
+    return replace(recorded_race(label, read, told.facts, rates_of_rally=True), tasks=told.tasks)
 
 
 def _found(read: Record) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from fairlap.cli.rows import Row, evidence_rows, machine_rows, result_rows
 from fairlap.cli.text_table import align
 from fairlap.comparison.facts.race_facts import effective
 from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
+from fairlap.wording.counts import counted
 
 _SHOWN = {"version", "buildHash", "java", "nodes", "heapBytes", "images", "rallyVersion", "trackDigest"}
 """Parts of the environment that have rows of their own."""
@@ -99,15 +100,19 @@ def _json(benchmark: Benchmark) -> dict[str, Any]:
     return meta | {key: found[key] for key in (*keys, *rest) if key in found}
 
 
-def sentences(benchmarks: Sequence[Benchmark]) -> list[str]:
-    """Return what is to be said beside the numbers: verdicts, the reading, remarks, and what is not the same."""
+def sentences(benchmarks: Sequence[Benchmark], *, brief: bool = False) -> list[str]:
+    """Return what is to be said beside the numbers: verdicts, the reading, remarks, and what is not the same.
+
+    `brief`: of remarks of one reason the first alone, and how many there are.
+    """
     verdicts = [
         verdict(benchmark)
         for benchmark in benchmarks
         if bm.phase(benchmark) != "Succeeded" or bm.is_rehearsal(benchmark)
     ]
     differ = [f"not the same: {what}: {_beside(benchmarks, values)}" for what, values in _unseen(benchmarks)]
-    beside = (reading(benchmarks), in_turn(benchmarks), *map(noise, benchmarks), *remarks(benchmarks))
+    remarked = brief_remarks(benchmarks) if brief else remarks(benchmarks)
+    beside = (reading(benchmarks), in_turn(benchmarks), *noise(benchmarks), *remarked)
     return [sentence for sentence in (*verdicts, *beside, *differ) if sentence]
 
 
@@ -118,10 +123,13 @@ def in_turn(benchmarks: Sequence[Benchmark]) -> str:
     return f"{', '.join(names)}: {why}" if names else ""
 
 
-def noise(benchmark: Benchmark) -> str:
-    """Return how small a difference could be seen where the Benchmark raced; "" for a status that does not say it."""
-    message = (bm.status(benchmark).get("noise") or {}).get("message")
-    return f"{bm.name(benchmark)}: {message}" if message else ""
+def noise(benchmarks: Sequence[Benchmark]) -> list[str]:
+    """Return how small a difference could be seen, each sentence once, with the Benchmarks whose status says it."""
+    said: dict[str, list[str]] = {}
+    for benchmark in benchmarks:
+        if message := (bm.status(benchmark).get("noise") or {}).get("message"):
+            said.setdefault(message, []).append(bm.name(benchmark))
+    return [f"{', '.join(names)}: {message}" for message, names in said.items()]
 
 
 def verdict(benchmark: Benchmark) -> str:
@@ -139,11 +147,32 @@ def verdict(benchmark: Benchmark) -> str:
 def remarks(benchmarks: Sequence[Benchmark]) -> list[str]:
     """Return what a reader must know beside the numbers: each sentence once a Benchmark, with the races it is about."""
     found: dict[tuple[str, str], list[str]] = {}
+    for owner, race, _, message in _remarked(benchmarks):
+        found.setdefault((owner, message), []).append(race)
+    return [f"{owner}, {', '.join(races)}: {remark}" for (owner, remark), races in found.items()]
+
+
+def brief_remarks(benchmarks: Sequence[Benchmark]) -> list[str]:
+    """Return the first remark of each reason with the Benchmarks that have it, and how many others of it there are."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for owner, _, reason, message in _remarked(benchmarks):
+        found.setdefault(reason, {}).setdefault(message, []).append(owner)
+    return [_brief(*said.items()) for said in found.values()]
+
+
+def _brief(first: tuple[str, list[str]], *others: tuple[str, list[str]]) -> str:
+    message, owners = first
+    names, rest = list(dict.fromkeys(owners)), sum(len(of_races) for _, of_races in others)
+    who = ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} more"
+    return f"{who}: {message}" + (f" (and {counted(rest, 'more remark')} of this kind: --all)" if rest else "")
+
+
+def _remarked(benchmarks: Sequence[Benchmark]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield each remark on a race: the Benchmark's name, the race's, the reason and the sentence."""
     for benchmark in benchmarks:
         for race in bm.status(benchmark).get("races") or ():
             for remark in race.get("remarks") or () if is_race(race["name"]) else ():
-                found.setdefault((bm.name(benchmark), remark["message"]), []).append(race["name"])
-    return [f"{owner}, {', '.join(races)}: {remark}" for (owner, remark), races in found.items()]
+                yield bm.name(benchmark), race["name"], remark.get("reason") or "", remark["message"]
 
 
 def reading(benchmarks: Sequence[Benchmark]) -> str:
@@ -152,7 +181,7 @@ def reading(benchmarks: Sequence[Benchmark]) -> str:
         return ""
     one, two = ({task["task"]: task for task in bm.tasks(benchmark)} for benchmark in benchmarks)
     for task in (name for name, found in one.items() if found.get("type") == "bulk" and name in two):
-        left, right = (found[task].get("throughput") for found in (one, two))
+        left, right = (bm.rate(found[task]) for found in (one, two))
         if not left or not right or not left["median"]:
             return ""
         first, second = (bm.name(b) for b in benchmarks)

@@ -28,7 +28,7 @@ def results(connection: Connection, names: Sequence[str], output: str, everythin
     found = [_with_invalid(connection, connection.benchmark(name)) for name in dict.fromkeys(names)]
     if output == "table":
         print_text(report.table(found) if everything else report.main_table(found))
-        for sentence in report.sentences(found):
+        for sentence in report.sentences(found, brief=not everything):
             print_text(f"* {sentence}")
         for curve in filter(None, map(sweep_report.curve, found)):
             print_text(f"\n{curve}")

@@ -121,7 +121,7 @@ def _task_rows(name: str, benchmarks: Sequence[Benchmark]) -> Iterator[Row]:
     unit = next((task["unit"] for task in found if task.get("unit")), "")
     yield Row(name, "throughput", unit, tuple(map(_throughput, benchmarks, found)))
     yield Row(name, f"{unit} in 1 s windows".strip(), "", tuple(map(_windows, found)))
-    yield Row(name, f"{unit} over the measured time".strip(), "", tuple(it.get("overallThroughput") for it in found))
+    yield Row(name, "Rally's running average, warm-up included", unit, tuple(it.get("throughput") for it in found))
     yield Row(name, "warm-up", "s", tuple(it.get("warmupSeconds") for it in found))
     yield Row(name, "settled", "", tuple(map(_settled, found)))
     yield Row(name, "requests measured", "", tuple(it.get("samples") for it in found))
@@ -180,7 +180,7 @@ def _supported(task: Mapping[str, Any], cell: Any, percentile: str) -> Any:
 
 def _throughput(benchmark: Benchmark, task: Mapping[str, Any]) -> Any:
     """Return the figure, or that it was raced in turn, and has none of its own; None where there is neither."""
-    return IN_TURN if task and bm.is_in_turn(benchmark) else task.get("throughput")
+    return IN_TURN if task and bm.is_in_turn(benchmark) else bm.rate(task)
 
 
 def _windows(task: Mapping[str, Any]) -> Any:

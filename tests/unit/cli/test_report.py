@@ -15,6 +15,7 @@ from statuses import benchmark, fig, succeeded
 from fairlap.api.noise_status import Noise, NumberNoise, TaskNoise
 from fairlap.api.status import BenchmarkStatus
 from fairlap.cli import report, rows
+from fairlap.cli.benchmarks import Benchmark
 from fairlap.wording import numerals, percentages, sizes
 
 MACHINES = [
@@ -36,7 +37,7 @@ def cells(table: str, label: str) -> list[str]:
         ("bulk-index: docs/s in 1 s windows", ["13,000 (12,000–14,001)", "9,000"]),
         ("bulk-index: service time p50, ms", ["81.0 (80.0–82.0)"] * 2),
         ("bulk-index: service time p99, ms", ["10 (9–11) [2 requests]"] * 2),
-        ("bulk-index: docs/s over the measured time", ["13,000 (12,000–14,001)", "9,000"]),
+        ("bulk-index: Rally's running average, warm-up included, docs/s", ["13,000 (12,000–14,001)", "9,000"]),
         ("bulk-index: requests measured", ["600", "600"]),
         ("search: ops/s in 1 s windows", ["left out", "left out"]),
         ("bulk-index: settled", ["no, not for 7.5 s"] * 2),
@@ -95,6 +96,14 @@ def test_the_main_figures_are_about_twenty_rows() -> None:
     assert [line for line in lines if line.split() not in whole] == [line for line in lines if "all tasks" in line]
 
 
+def test_throughput_is_that_of_the_measured_time_where_it_is_known() -> None:
+    known, unknown = log_ingest("8.11.0", 100.0), log_ingest("9.0.0", 100.0)
+    known["status"]["results"]["tasks"][0]["overallThroughput"] = {"median": 300, "min": 300, "max": 300, "races": 1}
+    del unknown["status"]["results"]["tasks"][0]["overallThroughput"]
+    assert cells(report.main_table([known, unknown]), "bulk-index: throughput, docs/s") == ["300", "100"]
+    assert "0.33 times" in report.reading([known, unknown])
+
+
 def test_main_figures_show_the_latency_where_a_rate_was_asked_for() -> None:
     text = report.main_table(TWO)
     assert cells(text, "search: latency p50, ms") == ["0.60 (0.50–0.70)"] * 2
@@ -121,6 +130,27 @@ def test_a_remark_is_a_text_or_an_object() -> None:
     remark = {"reason": "SharedMachine", "message": "shared a machine"}
     one["status"]["races"][1]["remarks"] = [remark]
     assert report.remarks([one]) == ["es-9, race-1, race-2: shared a machine"]
+
+
+def remarked(name: str, *messages: str) -> Benchmark:
+    one = benchmark(name, succeeded())
+    remarks = [{"reason": message.split()[0], "message": message} for message in messages]
+    one["status"]["races"] = [{"name": "race-1", "valid": True, "remarks": remarks}]
+    return one
+
+
+def test_of_remarks_of_one_kind_the_first_is_shown_and_the_others_are_counted() -> None:
+    five = [remarked(f"es-{n}", "shared machine", f"short for {n} s") for n in range(5)]
+    assert report.brief_remarks(five) == [
+        "es-0, es-1 and 3 more: shared machine",
+        "es-0: short for 0 s (and 4 more remarks of this kind: --all)",
+    ]
+    assert report.brief_remarks(five[:2]) == [
+        "es-0, es-1: shared machine",
+        "es-0: short for 0 s (and 1 more remark of this kind: --all)",
+    ]
+    assert len(report.remarks(five)) == 10, "with --all each"
+    assert report.brief_remarks([]) == []
 
 
 def test_the_same_codec_with_another_algorithm_is_a_difference() -> None:
@@ -257,7 +287,7 @@ def test_in_turn_no_rate_and_no_latency_is_shown_and_it_is_said_why() -> None:
     text = report.table(two)
     assert cells(text, "bulk-index: throughput, docs/s") == ["in turn", "in turn"]
     assert cells(text, "bulk-index: service time p50, ms") == ["81.0 (80.0–82.0)"] * 2
-    assert "latency" not in text and "over the measured time" not in text
+    assert "latency" not in text and "running average" not in text
     assert cells(report.main_table(two), "bulk-index: throughput, docs/s") == ["in turn", "in turn"]
     assert report.reading(two) == ""
     why = "raced in turn: the rate is that of all races together, so none has a throughput or a latency of its own"

@@ -31,6 +31,9 @@ _USED: Final[Mapping[str, Callable[[Usage], float | None]]] = {
 _OF_CONTAINERS: Final = "prometheus"
 """the source of columns of single containers; Elasticsearch itself tells of its whole device"""
 _CPU_SECONDS: Final = "cpuSeconds"
+_OF_REQUESTS, _OF_RALLY = "the requests themselves", "Rally's running average"
+"""Sources of a rate. The average has begun with the warm-up, and tells as much of how cold a JVM was then."""
+RALLYS_RATES: Final[Mapping[str, str]] = {METRICS["throughput"].columns: _OF_RALLY}
 NodesUse = Mapping[str, Mapping[str, float]]
 """by task and column: what all Elasticsearch nodes used together during its measured part, where each one's is known"""
 _CANARY: Final[Mapping[str, Callable[[Canary], float | None]]] = {
@@ -68,7 +71,7 @@ def race_record(
         target_throughput={task.task: rate for task in _tasks(record) if (rate := task.target_throughput) and rate > 0},
         facts=dict(facts(benchmark, record)) if facts else {},
         canary=_canary(table),
-        sources=_sources(table),
+        sources={**_sources(table), **_source_of_rates(record)},
         remarks=[_remark(as_mapping(each)) for each in as_list(race.get("remarks"))],
         service_times=_by_percentile(record, lambda task: task.rally.service_time_millis if task.rally else {}),
         latencies=_by_percentile(record, _latencies),
@@ -76,13 +79,20 @@ def race_record(
     )
 
 
-def recorded_race(name: str, record: Record, facts: Mapping[str, str], table: MachineTable | None = None) -> Raced:
+def recorded_race(
+    name: str,
+    record: Record,
+    facts: Mapping[str, str],
+    table: MachineTable | None = None,
+    *,
+    rates_of_rally: bool = False,
+) -> Raced:
     """Return a valid race of a Benchmark with the numbers that Comparisons compare; `facts`: what is known of it.
 
-    `table`: what the machines did, where that is known.
+    `table`: what the machines did, where that is known. `rates_of_rally`: what stands beside it knows no others.
     """
     kinds = {kind.value: kind for kind in Kind}
-    numbers = islice(_numbers(record, table), _MOST_NUMBERS)
+    numbers = islice(_numbers(record, table, rates_of_rally=rates_of_rally), _MOST_NUMBERS)
     found = {Number(each.task, kinds[each.metric]): each for each in numbers if each.metric in kinds}
     told = {task.task: task.rally for task in record.comparable_tasks if task.rally}
     rates = {task: numbers.error_rate for task, numbers in told.items()}
@@ -96,7 +106,7 @@ def recorded_race(name: str, record: Record, facts: Mapping[str, str], table: Ma
         supported=frozenset(number for number, each in found.items() if each.supported),
         error_rates={task: rate for task, rate in rates.items() if rate is not None},
         units={number: each.unit for number, each in found.items()},
-        sources=_sources(table),
+        sources={**_sources(table), **(RALLYS_RATES if rates_of_rally else _source_of_rates(record))},
         judged=True,
     )
 
@@ -129,6 +139,15 @@ def _sources(table: MachineTable | None) -> dict[str, str]:
     return {group: " and ".join(sources) for group, sources in told.items() if sources}
 
 
+def _source_of_rates(record: Record | None) -> Mapping[str, str]:
+    """Return who told the rates of a race: an earlier load generator kept none of its own."""
+    rated = [task for task in _tasks(record) if task.rally and task.turns is None]
+    if not rated:
+        return {}
+    own = any(task.rate is not None for task in rated)
+    return {METRICS["throughput"].columns: _OF_REQUESTS} if own else RALLYS_RATES
+
+
 def _used_by(record: Record | None, table: MachineTable | None) -> Mapping[str, Callable[[Usage], float | None]]:
     """Return the columns that are Elasticsearch's own: in turn a device has written what all variants wrote."""
     in_turn = any(task.turns is not None for task in _tasks(record))
@@ -148,12 +167,12 @@ def _canary(table: MachineTable | None) -> dict[str, float]:
     return found
 
 
-def _numbers(record: Record, table: MachineTable | None) -> Iterator[Measured]:
+def _numbers(record: Record, table: MachineTable | None, *, rates_of_rally: bool = False) -> Iterator[Measured]:
     """Yield every number: what is of the whole race first, so that thousands of tasks do not crowd it out."""
     yield from whole_numbers(record, table)
     nodes = nodes_use(table)
     for task in _tasks(record):
-        yield from task_numbers(task, nodes)
+        yield from task_numbers(task, nodes, rates_of_rally=rates_of_rally)
 
 
 def whole_numbers(record: Record, table: MachineTable | None) -> Iterator[Measured]:
@@ -175,14 +194,18 @@ def whole_numbers(record: Record, table: MachineTable | None) -> Iterator[Measur
         yield from _measured(found.task, "capacity", found.answer, unit=found.unit[:63])
 
 
-def task_numbers(task: Task, nodes: NodesUse | None = None) -> Iterator[Measured]:
-    """Yield the numbers of one task as Comparisons compare them; without `nodes`, not those of the machines."""
+def task_numbers(task: Task, nodes: NodesUse | None = None, *, rates_of_rally: bool = False) -> Iterator[Measured]:
+    """Yield the numbers of one task as Comparisons compare them; without `nodes`, not those of the machines.
+
+    The throughput is what was done in the measured time; with `rates_of_rally`, as `race.json` has it.
+    """
     requests, rally = task.samples.normal, task.rally
     kept = requests if task.times_kept is None else task.times_kept  # Rally's percentiles are of these alone
     if rally is None:
         return
-    # The same that `fairlap compare` takes from race.json.
-    rate = rally.throughput.median if rally.throughput.mean is None else rally.throughput.mean
+    rate = None if rates_of_rally else task.rate
+    if rate is None:  # the same that `fairlap compare` takes from race.json
+        rate = rally.throughput.median if rally.throughput.mean is None else rally.throughput.mean
     if task.turns is None:  # of requests in turn the rate is that of all races together
         yield from _measured(task.task, "throughput", rate, unit=(task.unit or "")[:63], requests=requests)
     for metrics, times in ((SERVICE_TIMES, rally.service_time_millis), (LATENCIES, _latencies(task))):

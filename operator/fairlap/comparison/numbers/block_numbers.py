@@ -16,6 +16,8 @@ Key = tuple[str, str]
 
 OF_DEVICE = "nodeStats"
 """the source that knows no container: what it tells of the disk is of the whole device"""
+_ONE_SOURCE_OF_USE = "see that Prometheus (prometheus.url of the chart) answers during all races, or do without it"
+_ONE_SOURCE_OF_RATES = "race all variants anew with one version of the load generator's image"
 
 
 class RacedNumbers(NamedTuple):
@@ -25,7 +27,7 @@ class RacedNumbers(NamedTuple):
     rates: Mapping[str, float]
     """operations per second that were asked for, by task"""
     sources: Mapping[str, str] = MappingProxyType({})
-    """who told what the nodes used, by group of columns"""
+    """who told rates, and what the nodes used, by group of columns"""
 
 
 class Pairs(NamedTuple):
@@ -212,7 +214,7 @@ def _why_none(
         told = dict.fromkeys(who for arm in arms for race in arm if (who := race.sources.get(kind.columns)))
         return (
             f"{kind.words} was told by {' in some races and by '.join(told)} in others, which do not mean the same: "
-            "see that Prometheus (prometheus.url of the chart) answers during all races, or do without it"
+            f"{_ONE_SOURCE_OF_RATES if metric == 'throughput' else _ONE_SOURCE_OF_USE}"
         )
     if metric == "diskWriteBytes":
         return (

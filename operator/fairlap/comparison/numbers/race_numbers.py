@@ -101,7 +101,7 @@ class Raced:
     units: Mapping[Number, str] = field(default_factory=dict)
     """as they were told; "" is the kind's own, or not known"""
     sources: Mapping[str, str] = field(default_factory=dict)
-    """who told what the Elasticsearch nodes used, by group of columns"""
+    """who told rates, and what the Elasticsearch nodes used, by group of columns"""
     judged: bool = False
     """it is a Benchmark's, and was found to count"""
     began: str = ""

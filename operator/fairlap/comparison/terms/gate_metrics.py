@@ -30,11 +30,11 @@ class MetricKind(NamedTuple):
     counted: bool = False
     """there are fewer of it rather than less"""
     columns: str = ""
-    """group of columns of the machines' table that it is from; sources tell the same thing differently"""
+    """group of columns of the machines' table that it is from, or "rate"; sources tell the same thing differently"""
 
 
 METRICS: Final[Mapping[str, MetricKind]] = {
-    "throughput": MetricKind("throughput", "ops/s", "operations/s", more_is_better=True, counted=True),
+    "throughput": MetricKind("throughput", "ops/s", "operations/s", more_is_better=True, counted=True, columns="rate"),
     "serviceTimeP50": MetricKind("service time p50", "ms", "service time p50", percentile="p50", requests=6),
     "serviceTimeP90": MetricKind("service time p90", "ms", "service time p90", percentile="p90", requests=36),
     "serviceTimeP99": MetricKind("service time p99", "ms", "service time p99", percentile="p99", requests=368),

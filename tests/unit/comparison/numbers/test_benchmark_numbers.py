@@ -203,7 +203,8 @@ def test_what_a_device_wrote_in_turn_is_nobodys_own(
     ]
     table = MachineTable(machines=(*nodes, replace(load, sources={"disk": "cgroup"})))
     found = race_record(BENCHMARK, config_map(Record(tasks=(task,)), table), "v")
-    assert found.sources == sources
+    assert {who: told for who, told in found.sources.items() if who != "rate"} == sources
+    assert ("rate" in found.sources) is not in_turn
     assert (("", "diskWriteBytes") in values(found)) is known
     assert ("diskWriteBytes" in {each.metric for each in found.task_usage}) is known
     assert ("", "memoryPeakBytes") in values(found), "each container's own"
@@ -280,6 +281,27 @@ def test_a_race_to_be_put_beside_others_has_the_numbers_of_its_record() -> None:
     assert found.units[Number("search", Kind.THROUGHPUT)] == "ops/s" and found.error_rates == {"bulk": 0.01}
     assert found.tasks == ("search", "bulk", "duet")
     searched = recorded_race("up race-2", searching_race(300.0), {})
-    assert {number.kind for number in searched.values} == {Kind.CAPACITY} and searched.identity == "up race-2"
+    assert set(searched.values) == {Number("search", Kind.CAPACITY), Number("bulk", Kind.THROUGHPUT)}, "no probe's"
+    assert searched.identity == "up race-2"
     unfound = recorded_race("up race-3", searching_race(50.0), {})
     assert searched.tasks == unfound.tasks == ("bulk", "search"), "probes are of one race, and a bound is no absence"
+
+
+def test_what_decides_is_the_rate_of_the_measured_time() -> None:
+    """Rally's is a running average that has begun with the warm-up."""
+    mine = replace(TASK, turns=None, rate=116.0)
+    record = Record(tasks=(mine,))
+    found = race_record(BENCHMARK, config_map(record), "v")
+    assert values(found)[(TASK.task, "throughput")] == 116.0 and found.sources["rate"] == "the requests themselves"
+    raced = recorded_race("a", record, {})
+    number = Number(TASK.task, Kind.THROUGHPUT)
+    assert raced.values[number] == 116.0 and raced.sources["rate"] == "the requests themselves"
+
+
+def test_beside_files_and_of_an_earlier_load_generator_it_is_rallys() -> None:
+    of_rally = values(race_record(BENCHMARK, config_map(Record(tasks=(replace(TASK, rate=None),))), "v"))
+    told = of_rally[(TASK.task, "throughput")]
+    beside = recorded_race("a", Record(tasks=(replace(TASK, rate=9 * told),)), {}, rates_of_rally=True)
+    assert beside.values[Number(TASK.task, Kind.THROUGHPUT)] == told
+    earlier = recorded_race("a", Record(tasks=(replace(TASK, rate=None),)), {})
+    assert beside.sources == earlier.sources == {"rate": "Rally's running average"}
