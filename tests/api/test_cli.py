@@ -96,7 +96,9 @@ def test_run_to_the_end_then_results_and_logs(
 
     assert fairlap("logs", "one").stdout == "INFO Rally ran\n"
     assert fairlap("logs", "one", "--race", "1", "-f").stdout == "INFO Rally ran\n"
-    assert "one: how small a difference can be seen here is unknown: 1 valid race, and no Comparison" in table.stdout
+    assert (
+        "one, two: how small a difference can be seen here is unknown: 1 valid race, and no Comparison" in table.stdout
+    )
     doctor = fairlap("doctor", "noise")
     assert doctor.returncode == 0 and "2 races of 2 Benchmarks in namespace" in doctor.stdout, doctor.stderr
     assert json.loads(fairlap("doctor", "noise", "-o", "json").stdout)["races"] == 2

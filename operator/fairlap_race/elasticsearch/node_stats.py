@@ -7,7 +7,7 @@ group lacks is simply absent.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairlap_race.contract.resources import Volume
 from fairlap_race.contract.series import Sample
@@ -39,18 +39,29 @@ _GROWING = (
 )
 
 
+class CollectionTime(NamedTuple):
+    """What one node has spent so far, in seconds."""
+
+    seconds: float
+    """on garbage collections, by the clock"""
+    cpu_seconds: float | None = None
+    """its processors' time, on whatever"""
+    cpu_limit: float | None = None
+    """how many processors it may use at once; None without a limit"""
+
+
 def node_samples(stats: Any) -> dict[str, Sample]:
     """Return node name -> sample from an answer to `STATS_PATH`."""
     return {str(dig(node, "name") or key): _node(node) for key, node in (dig(stats, "nodes") or {}).items()}
 
 
-def collected_seconds(samples: Mapping[str, Sample]) -> dict[str, float]:
-    """Return for each node that tells it the seconds that its garbage collections have taken."""
+def collected(samples: Mapping[str, Sample]) -> dict[str, CollectionTime]:
+    """Return for each node that tells it the time that its garbage collections have taken, and its processors."""
     found = {}
     for node, sample in samples.items():
         told = [sample.values[name] for name in ("young_gc_millis", "old_gc_millis") if name in sample.values]
         if told:
-            found[node] = sum(told) / 1000
+            found[node] = CollectionTime(sum(told) / 1000, sample.values.get("cpu_seconds"), sample.cpu_limit)
     return found
 
 

@@ -139,7 +139,7 @@ class MachineSampler:
         spent = time.monotonic() - began
         self._answer_seconds.append(spent)
         samples = node_stats.node_samples(stats)
-        self._stalls.answered(at, spent, node_stats.collected_seconds(samples))
+        self._stalls.answered(at, spent, node_stats.collected(samples))
         # The counters were read about in the middle of the request.
         at += spent / 2
         self._moments.append(at)

@@ -9,12 +9,16 @@ from statistics import median
 from fairlap_race.contract.machine_watch import Stall
 from fairlap_race.contract.record import timestamp
 from fairlap_race.contract.task_spans import TaskSpan, seconds_of
+from fairlap_race.elasticsearch.node_stats import CollectionTime
 
 LEAST_SECONDS = 1.0
 """A process that waits for a busy processor is late by a tenth of that; a pause of five seconds, seen by whoever asks
 every four, makes him wait for one at least."""
 TIMES_USUAL = 10.0
 """A cluster that always takes its time to answer does not stand still."""
+LEAST_WORKING = 0.9
+"""processors that a collector keeps busy, of those that it may use up to one: one that was stopped in a collection
+has its time by the clock, and has not worked"""
 MOST = 50
 _TOGETHER = 5.0
 """Seconds between two answers that did not come, of one time without answers."""
@@ -28,7 +32,7 @@ class StallWatch:
         self._unanswered: list[Stall] = []
         self._answers: list[float] = []
         self._also: list[float] = []
-        self._collected: Mapping[str, float] = {}
+        self._collected: Mapping[str, CollectionTime] = {}
         self._open = 0
         """first of the unanswered whose garbage collections are not known yet"""
 
@@ -37,16 +41,15 @@ class StallWatch:
         if took - wanted >= LEAST_SECONDS:
             self._own.append(Stall(timestamp(since), seconds=round(took - wanted, 3)))
 
-    def answered(self, since: float, took: float, collected: Mapping[str, float]) -> None:
-        """Note an answer; `collected`: seconds that the garbage collections of each node have taken so far.
+    def answered(self, since: float, took: float, collected: Mapping[str, CollectionTime]) -> None:
+        """Note an answer; `collected`: what the garbage collections of each node have taken so far.
 
         One that collects stands still, and others of it do not: of many nodes the one that grew the most explains it.
         """
         self._answers.append(took)
         if took >= LEAST_SECONDS:
             self._add(since, took)
-        grew = max((collected[node] - self._collected.get(node, collected[node]) for node in collected), default=0.0)
-        grew = max(0.0, grew)
+        grew = max((_explained(self._collected.get(node, now), now) for node, now in collected.items()), default=0.0)
         for number in range(self._open, len(self._unanswered)):
             self._unanswered[number] = replace(self._unanswered[number], collected_seconds=round(grew, 3))
         self._open, self._collected = len(self._unanswered), collected
@@ -79,6 +82,15 @@ class StallWatch:
         spans = list(tasks)
         longest = sorted(stalls, key=lambda it: it.seconds, reverse=True)[:MOST]
         return tuple(replace(it, task=_task(it, spans)) for it in sorted(longest, key=lambda it: it.at))
+
+
+def _explained(before: CollectionTime, now: CollectionTime) -> float:
+    """Return the seconds for which a node collected between two answers; 0 where it cannot have, for lack of work."""
+    seconds = max(0.0, now.seconds - before.seconds)
+    if before.cpu_seconds is None or now.cpu_seconds is None:
+        return seconds
+    least = LEAST_WORKING * min(1.0, now.cpu_limit or 1.0) * seconds
+    return seconds if now.cpu_seconds - before.cpu_seconds >= least else 0.0
 
 
 def _task(stall: Stall, tasks: Iterable[TaskSpan]) -> str:

@@ -248,6 +248,24 @@ def test_benchmarks(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+def with_own_rates(record: Record) -> Record:
+    return replace(record, tasks=tuple(replace(task, rate=1000.0) for task in record.tasks))
+
+
+def test_what_is_compared_is_the_rate_of_the_measured_time_and_beside_files_that_of_rally(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    cluster = Cluster(es8=1.2, es9=1.0, old=1.0)
+    cluster.changed = dict.fromkeys(("es8", "es9"), with_own_rates)
+    alike = printed(capsys, "es8", "es9", connect=lambda: cluster)
+    assert re.search(r"throughput, geometric mean .*no difference", alike), "Rally alone tells one"
+    mixed = printed(capsys, "es8", "old", connect=lambda: cluster)
+    assert "not every race has it by the same source: throughput" in mixed and "throughput, geometric" not in mixed
+    file = tmp_path / "race.json"
+    file.write_text(json.dumps(race_json(1.0, random.Random("file"))))
+    assert "throughput, geometric mean" in printed(capsys, "es8", str(file), connect=lambda: cluster)
+
+
 def test_answers_come_before_speed(capsys: pytest.CaptureFixture[str]) -> None:
     """One that finds nothing is fast."""
     same = Cluster({"es8": 10, "es9": 10}, es8=1.2, es9=1.0)

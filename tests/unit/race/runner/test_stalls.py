@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from fairlap_race.contract.series import Span
 from fairlap_race.contract.task_spans import TaskSpan
+from fairlap_race.elasticsearch.node_stats import CollectionTime
 from fairlap_race.runner.stalls import MOST, StallWatch
 
 BEGAN = 1_700_000_000.0
@@ -14,7 +15,7 @@ SECONDS = st.floats(0, 100)
 
 
 def quick(watch: StallWatch, since: float, collected: float = 0.0) -> None:
-    watch.answered(BEGAN + since, 0.01, {"n": collected})
+    watch.answered(BEGAN + since, 0.01, {"n": CollectionTime(collected)})
 
 
 def test_a_sleep_that_takes_too_long() -> None:
@@ -29,7 +30,7 @@ def test_an_answer_that_comes_late() -> None:
     watch = StallWatch()
     quick(watch, 40, 7.0)
     quick(watch, 44, 7.0)
-    watch.answered(BEGAN + 48, 1.1, {"n": 7.3})
+    watch.answered(BEGAN + 48, 1.1, {"n": CollectionTime(7.3)})
     quick(watch, 52, 9.0)
     (stall,) = watch.found(TASKS)
     assert (stall.task, stall.seconds, stall.collected_seconds) == ("search", 1.1, 0.3)
@@ -40,7 +41,7 @@ def test_answers_that_do_not_come_are_one_stall_with_what_was_collected_meanwhil
     quick(watch, 4, 1.0)
     watch.failed(BEGAN + 8, 3.0)
     watch.failed(BEGAN + 12, 3.0)
-    watch.answered(BEGAN + 16, 1.5, {"n": 8.5})
+    watch.answered(BEGAN + 16, 1.5, {"n": CollectionTime(8.5)})
     watch.failed(BEGAN + 20, 0.01)
     quick(watch, 24, 9.0)
     watch.failed(BEGAN + 34, 3.0)
@@ -59,7 +60,7 @@ def test_a_cluster_that_is_always_slow_does_not_stand_still() -> None:
 def test_an_unknown_time_of_garbage_collections_is_none() -> None:
     watch = StallWatch()
     watch.answered(BEGAN, 0.01, {})
-    watch.answered(BEGAN + 4, 2.0, {"n": 5.0})
+    watch.answered(BEGAN + 4, 2.0, {"n": CollectionTime(5.0)})
     quick(watch, 8, 5.0)
     assert [it.collected_seconds for it in watch.found(TASKS)] == [0.0]
 
@@ -72,7 +73,7 @@ def test_whatever_is_told_the_stalls_are_few_and_in_order(told: list[tuple[str, 
         if what == "waited":
             watch.waited(now, 0.5, took)
         elif what == "answered":
-            watch.answered(now, took, {"n": pause})
+            watch.answered(now, took, {"n": CollectionTime(pause)})
         elif what == "also":
             watch.asked_also(now, took)
         else:
@@ -94,7 +95,7 @@ def test_a_pause_of_five_seconds_is_seen_wherever_it_begins(offset: float) -> No
         if late > 3.0:
             watch.failed(at, 3.0)
         else:
-            watch.answered(at, max(0.01, late), {"n": 0.0})
+            watch.answered(at, max(0.01, late), {"n": CollectionTime(0.0)})
         at += max(4.0, late)
     assert [it.task for it in watch.found(TASKS)] == ["search"]
 
@@ -122,7 +123,27 @@ def test_of_many_nodes_the_one_that_collected_the_longest_explains_it() -> None:
     watch = StallWatch()
     names = [f"n{number}" for number in range(30)]
     for at in (40, 44):
-        watch.answered(BEGAN + at, 0.01, dict.fromkeys(names, 1.0))
-    watch.answered(BEGAN + 48, 4.9, dict.fromkeys(names, 1.15) | {"new": 9.0})
+        watch.answered(BEGAN + at, 0.01, dict.fromkeys(names, CollectionTime(1.0)))
+    watch.answered(BEGAN + 48, 4.9, dict.fromkeys(names, CollectionTime(1.15)) | {"new": CollectionTime(9.0)})
     (stall,) = watch.found(TASKS)
     assert (stall.seconds, stall.collected_seconds) == (4.9, 0.15)
+
+
+@pytest.mark.parametrize(
+    ("worked", "limit", "collected"),
+    [
+        (0.6, None, 0.0),  # stopped in the middle of a collection, as raced on 2026-11-27
+        (4.4, None, 0.0),
+        (4.6, None, 5.1),
+        (9.0, 4.0, 5.1),
+        (1.0, 0.2, 5.1),  # it may not use more
+        (0.5, 0.2, 0.0),
+    ],
+)
+def test_a_collection_that_did_not_work_was_stopped(worked: float, limit: float | None, collected: float) -> None:
+    watch = StallWatch()
+    for at in (36, 40, 44):
+        watch.answered(BEGAN + at, 0.01, {"n": CollectionTime(1.0, 20.0, limit)})
+    watch.answered(BEGAN + 48, 1.336, {"n": CollectionTime(6.1, 20.0 + worked, limit)})
+    (stall,) = watch.found(TASKS)
+    assert (stall.seconds, stall.collected_seconds) == (1.336, collected)
