@@ -129,11 +129,11 @@ def test_k6_finds_what_the_server_carries(http_race: Callable[..., Record], time
 def test_clients_that_are_too_few_are_not_taken_for_the_server(
     http_race: Callable[..., Record], patient: TimedServer
 ) -> None:
-    # On a machine that stalls the answers themselves break the objective, and nothing is to be said of clients.
+    # On a machine that stalls the answers themselves break the objective, at any rate, and clients may not be why.
     for _ in range(4):
         record = http_race(patient, wanted("requests"), clients=1)
         found = what_is_found(record)
-        if "The only client was busy where the objective broke" in found.sentences[-1]:
+        if found.rate and "The only client was busy where the objective broke" in found.sentences[-1]:
             return proves_a_search(record, 1 / HELD)
     pytest.fail(f"of four races none tells it: {found}")
 
