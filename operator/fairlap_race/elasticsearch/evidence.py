@@ -20,7 +20,6 @@ from fairlap_race.elasticsearch import indices as index_evidence
 from fairlap_race.elasticsearch.answers import dig, whole_number
 from fairlap_race.elasticsearch.behind_names import NOTHING_BEHIND, BehindNames
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
-from fairlap_race.elasticsearch.segment_sizes import SegmentSizes
 from fairlap_race.linux.cgroup import known_limit
 
 _SYSTEM_STREAM = re.compile(r"^(\.|ilm-history|slm-history)")
@@ -157,25 +156,17 @@ def after(
             mapping_digest=state.mapping_digest,
         )
 
-    sizes = _sizes(client, members, user)
+    shards = index_evidence.shards(client, user)
+    sizes = segment_sizes.read_sizes(_allowed(client, segment_sizes.PATH), members, shards)
     indices = tuple(sizes.of_index(index(name)) for name in user)
     return After(
         indices=indices,
-        shards=sizes.of_shards(index_evidence.shards(client, user)),
+        shards=sizes.of_shards(shards),
         pipelines=ingest.read_pipelines(start.node_stats, node_stats, definitions),
         failure_stores=_failed_documents(client, {it: failures[it] for it in failures if it not in red | closed}),
         nodes_restarted=restarted(start.ephemeral_ids, ephemeral_ids(members)),
         totals=sizes.of_totals(read_totals(user, stats, start.node_stats, node_stats), indices),
     )
-
-
-def _sizes(client: ElasticsearchClient, members: Any, user: list[str]) -> SegmentSizes:
-    """Ask how large the indices `user` are now; where that has no answer, what their statistics tell is left."""
-    try:
-        answer = _get(client, segment_sizes.PATH) if user else None
-    except ElasticsearchError:
-        answer = None
-    return segment_sizes.read_sizes(answer, members, user)
 
 
 def _failed_documents(client: ElasticsearchClient, failures: Mapping[str, str]) -> dict[str, int]:
@@ -212,7 +203,7 @@ def _get(client: ElasticsearchClient, path: str) -> Any:
 def _allowed(client: ElasticsearchClient, path: str) -> Any:
     """GET `path`; None when the user may not: that alone ends no race."""
     try:
-        return client.get(path)
+        return _get(client, path)
     except ElasticsearchError as error:
         if error.status not in (400, 401, 403, 404, 405):
             raise

@@ -7,7 +7,8 @@ what is there now.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,9 +16,12 @@ from fairlap_race.contract.record import IndexRecord, Shard, Totals
 from fairlap_race.elasticsearch.answers import dig, in_list, in_mapping, whole_number
 
 PATH = (
-    "/_segments?ignore_unavailable=true&expand_wildcards=all&filter_path=_shards.failed,indices.*.shards.*.routing,"
+    "/_segments?ignore_unavailable=true&expand_wildcards=all&filter_path=indices.*.shards.*.routing,"
     "indices.*.shards.*.segments.*.size_in_bytes,indices.*.shards.*.segments.*.search"
 )
+
+_SERVING = ("STARTED", "RELOCATING")
+"""Copies of a shard that have segments to tell."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class CopySize:
 
 @dataclass(frozen=True)
 class SegmentSizes:
-    """The copies of the shards of each index; an index that told no segment is not there."""
+    """The copies of the shards of each index; one of which a copy is missing, or that told no segment, is not there."""
 
     copies: Mapping[str, tuple[CopySize, ...]] = field(default_factory=dict)
 
@@ -69,16 +73,18 @@ class SegmentSizes:
         return replace(found, store_bytes=there, dataset_bytes=None if elsewhere is None else there + elsewhere)
 
 
-def read_sizes(answer: Any, members: Any, user: Collection[str]) -> SegmentSizes:
-    """Return the sizes of the indices `user` from an answer to `PATH` (None: it was not given).
+def read_sizes(answer: Any, members: Any, shards: Iterable[Shard]) -> SegmentSizes:
+    """Return the sizes of the indices that have `shards` from an answer to `PATH` (None: it was refused).
 
-    `members` is the answer to `_cluster/state/nodes`. What some shards did not answer is not known of any index.
+    `members` is the answer to `_cluster/state/nodes`. Of an index all of whose copies that serve are not there, no
+    size is known.
     """
-    if dig(answer, "_shards", "failed"):
-        return SegmentSizes()
+    serving = Counter(it.index for it in shards if it.state in _SERVING)
     names = {str(key): str(dig(node, "name") or key) for key, node in (dig(members, "nodes") or {}).items()}
-    found = {name: _copies(dig(answer, "indices", name, "shards"), names) for name in user}
-    return SegmentSizes({name: own for name, own in found.items() if any(each.size for each in own)})
+    found = {name: _copies(dig(answer, "indices", name, "shards"), names) for name in serving}
+    return SegmentSizes(
+        {name: own for name, own in found.items() if len(own) == serving[name] and any(each.size for each in own)}
+    )
 
 
 def _copies(shards: Any, names: Mapping[str, str]) -> tuple[CopySize, ...]:
