@@ -21,14 +21,15 @@ ARG PIP_CONFIG_FILE
 COPY requirements/operator.txt /build/
 RUN python3 -m venv --without-pip /opt/fairlap \
  && pip --python /opt/fairlap/bin/python install --no-cache-dir --no-compile --no-deps -r /build/operator.txt \
- && find /opt/fairlap -name tests -type d -prune -exec rm -rf {} +
+ && find /opt/fairlap -name tests -type d -prune -exec rm -rf {} + \
+ && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/fairlap
 WORKDIR /build/source
 COPY pyproject.toml README.md ./
 COPY operator/fairlap operator/fairlap
 COPY operator/fairlap_race operator/fairlap_race
 RUN /build/venv/bin/pip wheel --no-deps --no-build-isolation -w /build/wheels . \
  && pip --python /opt/fairlap/bin/python install --no-cache-dir --no-compile --no-deps --no-index /build/wheels/*.whl \
- && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/fairlap
+ && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/fairlap/lib/python3*/site-packages/fairlap*
 
 FROM python AS operator
 COPY --from=operator-build /opt/fairlap /opt/fairlap
