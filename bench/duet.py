@@ -31,10 +31,10 @@ from pathlib import Path
 from statistics import fmean
 
 from parts import duet_client, throwaway
-from parts.components import Quotient, Scatter, quotient, scatter
 from parts.kubectl import Json, Kubectl
 from parts.lines import append, read
 from parts.series import print_progress
+from parts.variance_components import Quotient, Scatter, quotient, scatter
 from power import race_image
 
 BENCH = "duet"

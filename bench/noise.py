@@ -2,7 +2,7 @@
 
 Without --lever, identical variants race against themselves, and the variance of each number that decides is split into
 what differs between clusters, between races on one cluster, and within a race (nested analysis of variance on
-logarithms, bench/parts/components.py). --state says what a cluster is:
+logarithms, bench/parts/variance_components.py). --state says what a cluster is:
 
 - kept: clusters that a Comparison keeps over its blocks; searches alone are raced on them. The one state that knows
   what building and filling a cluster costs, and so how often it pays (Kalibera and Jones 2013);

@@ -42,7 +42,7 @@ from parts.lines import read
 
 from fairlap.api.comparison_spec import Design
 from fairlap.comparison.noise.expectation import design_looks
-from fairlap.statistics.gates import Gate, GateVerdict, Look, fixed, judge
+from fairlap.statistics.gates import Gate, GateVerdict, Look, fixed, judge_as_seen
 from fairlap.statistics.moderation import MOST_PRIOR_DF, Prior
 
 BENCH = "power"
@@ -215,7 +215,8 @@ def simulated(percent: float, noise: float, looks: Sequence[Look], prior: Prior 
     chosen, hits = random.Random(1), 0
     for _ in range(SIMULATED):
         ratios = [chosen.gauss(math.log1p(percent / 100), noise) for _ in range(looks[-1].blocks)]
-        (found,) = judge([ratios], [Gate(MARGIN / 100, "f", to_rule_out=True)], looks, {"f": prior} if prior else {})
+        at, gate = {look: ratios[: look.blocks] for look in looks}, Gate(MARGIN / 100, "f", to_rule_out=True)
+        found = judge_as_seen([at], [gate], {"f": prior} if prior else {})[0]
         hits += found.verdict in (GateVerdict.REGRESSED, GateVerdict.REGRESSED_WITHIN_MARGIN)
     return hits / SIMULATED
 
@@ -225,7 +226,7 @@ def settled(change: float, noise: float, blocks: int) -> float:
     chosen, hits = random.Random(1), 0
     for _ in range(SIMULATED):
         ratios = [chosen.gauss(math.log1p(change / 100), noise) for _ in range(blocks)]
-        (found,) = judge([ratios], [Gate(MARGIN / 100)], fixed(blocks))
+        found = judge_as_seen([dict.fromkeys(fixed(blocks), ratios)], [Gate(MARGIN / 100)])[0]
         hits += found.verdict != GateVerdict.INCONCLUSIVE
     return hits / SIMULATED
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from localkube import addons, cache, current, golang, images, java, node, packages, processes
 from localkube.settings import HOST_LINK, Paths, paths_from
-from localkube.steps import StepFailedError, duration, explain, print_line, step
+from localkube.step_reports import StepFailedError, duration, explain, print_line, step
 
 KUBERNETES_PROGRAMS = golang.KUBERNETES.links
 LOW_WATERMARK_PERCENT = 85

@@ -9,7 +9,7 @@ from localkube.cache import obtain
 from localkube.commands import output, run, succeeds
 from localkube.components import Layout
 from localkube.settings import DNS_ADDRESS, HERE, NODE_NAME, PROMETHEUS_VERSION, Paths
-from localkube.steps import StepFailedError
+from localkube.step_reports import StepFailedError
 
 ECK_NAMESPACE = "elastic-system"
 ECK_GO = "env[0].name=GOGC,env[0].value=400,env[1].name=GOMEMLIMIT,env[1].value=512MiB"

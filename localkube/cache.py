@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from localkube.settings import Paths
-from localkube.steps import step
+from localkube.step_reports import step
 
 IGNORED = ("__pycache__", ".egg-info", ".pyc")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from localkube import golang, packages
 from localkube.commands import output
 from localkube.settings import Paths
-from localkube.steps import StepFailedError, print_line
+from localkube.step_reports import StepFailedError, print_line
 
 FOR_TESTS = frozenset(
     [

@@ -18,7 +18,7 @@ from localkube.settings import (
     PROMETHEUS_VERSION,
     Paths,
 )
-from localkube.steps import StepFailedError, step
+from localkube.step_reports import StepFailedError, step
 
 NEEDED = (1, 26, 0)  # what the go.mod files of ECK and helm ask for
 # A Go release as an ordinary Go module: even an old go client can download it.

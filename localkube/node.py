@@ -13,7 +13,7 @@ from localkube.components import Layout
 from localkube.images import Image
 from localkube.processes import Process
 from localkube.settings import CHECKOUT, HOST_ADDRESS, HOST_LINK, NODE_ADDRESS, Paths
-from localkube.steps import StepFailedError, print_line
+from localkube.step_reports import StepFailedError, print_line
 
 MAP_COUNT = Path("/proc/sys/vm/max_map_count")
 WANTED_MAP_COUNT = 262144  # Elasticsearch's bootstrap check

@@ -8,7 +8,7 @@ from pathlib import Path
 from localkube.cache import Artifact
 from localkube.commands import SYSTEM_PATH, environment, run, succeeds
 from localkube.settings import Paths
-from localkube.steps import StepFailedError, step
+from localkube.step_reports import StepFailedError, step
 
 # program -> package that brings it
 PROGRAMS = {

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from fairlap.comparison.terms import gate_metrics
-from parts.components import (
+from parts.kubectl import Json
+from parts.raced_blocks import ONE_RACE_EACH, Number, costs, nested, numbers_of, pair_ratios
+from parts.variance_components import (
     Components,
     Observed,
     change,
@@ -18,9 +20,7 @@ from parts.components import (
     races_of_a_cluster,
     share_apart,
 )
-from parts.components import allocation as allocated
-from parts.kubectl import Json
-from parts.raced_blocks import ONE_RACE_EACH, Number, costs, nested, numbers_of, pair_ratios
+from parts.variance_components import allocation as allocated
 
 
 def percent(spread: float | None) -> str:

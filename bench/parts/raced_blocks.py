@@ -10,8 +10,8 @@ from fairlap.comparison.facts.disturbed_race import DISTURBED
 from fairlap.comparison.numbers.block_pack import unpack_block
 from fairlap.comparison.terms.gate_metrics import DEFAULT_MARGINS, LATENCIES
 from fairlap_race.contract.config_maps import unpacked
-from parts.components import Costs, Nested
 from parts.kubectl import Json, Kubectl
+from parts.variance_components import Costs, Nested
 
 METRICS = (*DEFAULT_MARGINS, LATENCIES[0], LATENCIES[2])
 """those that decide when no gate is declared, and what tasks with a target throughput are told by"""

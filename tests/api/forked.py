@@ -7,15 +7,14 @@ has a pid, environment, folder and output of its own, and ends as the other does
 import multiprocessing
 import os
 import runpy
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from kubernetes.aio.config import kube_config
+from tests.fixtures.forked_process import ForkedProcess
 
 from .controlplane import die_with_parent
 
@@ -26,44 +25,9 @@ _CONTEXT.set_forkserver_preload(
 )
 
 
-class Forked:
-    """As much of subprocess.Popen as the tests use, for Python with some arguments: a fork when these are PROGRAM."""
-
-    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], folder: Path, log: Path) -> None:
-        what = (list(arguments), dict(environment), folder, log)
-        self._process: ForkServerProcess = _CONTEXT.Process(target=_run, args=what)
-        self._process.start()
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        assert self._process.pid is not None
-        return self._process.pid
-
-    @property
-    def returncode(self) -> int | None:
-        """The exit code, negative for a signal; None while it runs."""
-        return self._process.exitcode
-
-    def poll(self) -> int | None:
-        """Return the same."""
-        return self.returncode
-
-    def wait(self, seconds: float | None = None) -> int:
-        """Return the exit code once it has ended; raises subprocess.TimeoutExpired when it has not by then."""
-        self._process.join(seconds)
-        if self.returncode is None:
-            raise subprocess.TimeoutExpired(PROGRAM, seconds or 0)
-        return self.returncode
-
-    def send_signal(self, number: int) -> None:
-        """Send a signal, unless it has ended."""
-        if self.poll() is None:
-            os.kill(self.pid, number)
-
-    def kill(self) -> None:
-        """End it at once."""
-        self.send_signal(signal.SIGKILL)
+def started(arguments: Sequence[str], environment: Mapping[str, str], folder: Path, log: Path) -> ForkedProcess:
+    """Return Python with some arguments, begun: a fork when these are PROGRAM."""
+    return ForkedProcess(_CONTEXT, _run, list(arguments), dict(environment), folder, log)
 
 
 def called(
@@ -73,15 +37,15 @@ def called(
     with tempfile.TemporaryDirectory() as folder:
         files = read, out, err = tuple(Path(folder) / name for name in ("in", "out", "err"))
         read.write_text(stdin, encoding="utf-8")
-        process = _CONTEXT.Process(target=_call, args=(list(words), dict(environment), files))
-        process.start()
-        process.join(seconds)
-        if process.exitcode is None:
+        process = ForkedProcess(_CONTEXT, _call, list(words), dict(environment), files)
+        try:
+            code = process.wait(seconds)
+        except subprocess.TimeoutExpired:
             process.kill()
-            process.join()
-            raise subprocess.TimeoutExpired(list(words), seconds)
+            process.wait()
+            raise subprocess.TimeoutExpired(list(words), seconds) from None
         printed = (file.read_text(encoding="utf-8") for file in (out, err))
-        return subprocess.CompletedProcess(list(words), process.exitcode, *printed)
+        return subprocess.CompletedProcess(list(words), code, *printed)
 
 
 def _become(environment: Mapping[str, str]) -> None:

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from tests.fixtures.forked_process import ForkedProcess
 
 from .controlplane import ControlPlane, free_port
-from .forked import PROGRAM, Forked
+from .forked import PROGRAM, started
 from .tools import ROOT, patience, tool
 
 Json = dict[str, Any]
@@ -62,11 +63,11 @@ class Operator:
         }
         self.command = [sys.executable, *PROGRAM]
         self.log = plane.folder / f"operator-{namespace}.log"
-        self.process: Forked | None = None
+        self.process: ForkedProcess | None = None
 
     def start(self) -> None:
         """Start the process; does not wait."""
-        self.process = Forked(self.command[1:], self.environment, self.plane.folder, self.log)
+        self.process = started(self.command[1:], self.environment, self.plane.folder, self.log)
 
     def kill(self) -> None:
         """End the process at once, as a node that fails does."""

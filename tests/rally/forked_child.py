@@ -14,13 +14,13 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from multiprocessing import forkserver
-from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
 
 import esrally.config
 import esrally.paths  # noqa: F401
+from tests.fixtures.forked_process import ForkedProcess
 
 REVIEW = "fairlap_race.track.check.review"
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -33,42 +33,13 @@ def start_server() -> None:
     forkserver.ensure_running()
 
 
-class Forked:
-    """As much of subprocess.Popen as `fairlap_race.track.child` uses."""
-
-    def __init__(self, words: Sequence[str], environment: Mapping[str, str], folder: Path, output: Path) -> None:
-        what = (list(words), dict(environment), folder, output)
-        self._process: ForkServerProcess = _CONTEXT.Process(target=_run, args=what)
-        self._process.start()
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        assert self._process.pid is not None
-        return self._process.pid
-
-    @property
-    def returncode(self) -> int | None:
-        """The exit code, negative for a signal; None while it runs."""
-        return self._process.exitcode
-
-    def poll(self) -> int | None:
-        """Return the same."""
-        return self.returncode
-
-    def wait(self) -> int | None:
-        """Return the exit code once it has ended."""
-        self._process.join()
-        return self.returncode
-
-
 def popen(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdout: IO[bytes], **how: Any) -> Any:
     """Begin what subprocess.Popen would: a fork where this interpreter is to check a track, else a process."""
     python, option, module, *words = argv
     if (python, option, module) != (str(Path(sys.executable).absolute()), "-m", REVIEW):
         return subprocess.Popen(argv, env=env, cwd=cwd, stdout=stdout, **how)
     assert how == {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT, "start_new_session": True}
-    return Forked([module, *words], env, cwd, Path(stdout.name))
+    return ForkedProcess(_CONTEXT, _run, [module, *words], dict(env), cwd, Path(stdout.name))
 
 
 FORKING = SimpleNamespace(Popen=popen, DEVNULL=subprocess.DEVNULL, STDOUT=subprocess.STDOUT)

@@ -21,7 +21,7 @@ from localkube import (
     node,
     packages,
     processes,
-    steps,
+    step_reports,
 )
 from localkube.__main__ import build, full_disk, kubeconfig
 from localkube.settings import CHECKOUT, Paths, paths_from
@@ -33,7 +33,7 @@ def artifact(inputs: dict[str, str], fill: str = "") -> cache.Artifact:
     def build(folder: Path, log: Path) -> None:
         (folder / "content").write_text(fill)
         if fill == "broken":
-            raise steps.StepFailedError("no luck", hint="try again", log=log)
+            raise step_reports.StepFailedError("no luck", hint="try again", log=log)
 
     return cache.Artifact("thing", inputs, "Thing", build)
 
@@ -70,7 +70,7 @@ def test_finished_artifact_is_not_built_again(tmp_path: Path) -> None:
 
 def test_interrupted_build_is_never_taken_for_a_finished_one(tmp_path: Path) -> None:
     paths = Paths(tmp_path)
-    with pytest.raises(steps.StepFailedError) as failure:
+    with pytest.raises(step_reports.StepFailedError) as failure:
         cache.obtain(artifact({"a": "1"}, "broken"), paths)
     assert failure.value.step == "Thing"
     assert (cache.obtain(artifact({"a": "1"}, "whole"), paths) / "content").read_text() == "whole"
@@ -80,16 +80,16 @@ def test_interrupted_build_is_never_taken_for_a_finished_one(tmp_path: Path) -> 
 def test_failure_names_step_log_and_cure(tmp_path: Path) -> None:
     log = tmp_path / "build.log"
     log.write_text("".join(f"line {number}\n" for number in range(100)))
-    error = steps.StepFailedError("it broke", hint="mend it", log=log)
+    error = step_reports.StepFailedError("it broke", hint="mend it", log=log)
     error.step = "Building"
-    text = steps.explain(error)
+    text = step_reports.explain(error)
     assert all(part in text for part in ("FAILED: Building", "it broke", "line 99", "What to do: mend it"))
     assert "line 50" not in text
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (59, "59 s"), (60, "1 min 0 s"), (385, "6 min 25 s")])
 def test_duration(seconds: float, text: str) -> None:
-    assert steps.duration(seconds) == text
+    assert step_reports.duration(seconds) == text
 
 
 @pytest.mark.parametrize(

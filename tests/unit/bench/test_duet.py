@@ -10,7 +10,7 @@ from typing import Any
 import duet
 import pytest
 from parts import duet_client
-from parts.components import Quotient, Scatter, quotient, scatter
+from parts.variance_components import Quotient, Scatter, quotient, scatter
 
 
 class Fake:

@@ -7,7 +7,7 @@ from statistics import fmean, variance
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parts import components as c
+from parts import variance_components as c
 from scipy import stats
 
 
