@@ -1,6 +1,6 @@
 """Reads the operator's settings from its environment, and says in one sentence which variable cannot be used.
 
-It is apart from the settings, which the command line knows too, since pydantic-settings takes a while to import.
+It is apart from the settings, which decisions and so the command line import, since pydantic-settings takes a while.
 """
 
 import socket

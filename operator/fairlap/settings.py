@@ -50,7 +50,7 @@ class Settings:
     namespaces: tuple[str, ...] = ()
     """watched namespaces; empty means all"""
     max_active: int = 1
-    """Benchmarks that may be past the queue at once"""
+    """Benchmarks, or blocks of Comparisons, that may be past the queue at once"""
     max_active_per_namespace: int = 0
     """how many of them, and of the track checks, may be of one namespace; 0: no limit"""
     max_checks: int = 2

@@ -40,8 +40,8 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap.api": (),
     "fairlap.kube": ("fairlap.api",),
     "fairlap.queue": ("fairlap.api",),
-    "fairlap.wording": (),
-    "fairlap.statistics": ("fairlap.wording",),
+    "fairlap.wording": ("fairlap_race.contract",),
+    "fairlap.statistics": ("fairlap_race.contract", "fairlap.wording"),
     "fairlap.results": ("fairlap_race.contract", "fairlap.api", "fairlap.wording", "fairlap.statistics"),
     "fairlap.requests": ("fairlap_race.contract",),
     # Races beside each other: the words, what ran, what it measured, and the verdict on it.
@@ -147,8 +147,3 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
     ),
 }
 """Libraries that may be imported in these modules only: the outside world has few doors."""
-
-
-def room(module: str) -> str:
-    """Return the room of the table that a module, or a name in it, belongs to; "" for none, as a package itself."""
-    return max((name for name in FLOORS if f"{module}.".startswith(f"{name}.")), key=len, default="")

@@ -1,4 +1,5 @@
-"""Runs one Rally race inside a pod and records what happened. The operator imports only `contract` of it.
+"""Runs one race, by Rally or over HTTP by k6, inside a pod and records what happened.
 
-The command line checks tracks with `track` and `track.check`, too. Who may import whom: fairlap_docs/floors.py.
+The operator imports only `contract` of it. The command line checks tracks with `track` and `track.check`, too.
+Who may import whom: fairlap_docs/floors.py.
 """

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from small_examples import FOLDER, FULL_SIZE, is_comparison, manifests, race_image, smaller, with_variants
@@ -16,19 +16,6 @@ ELSEWHERE = ("storage-classes", "pull-request", "groonga-clients", "groonga-host
 EXAMPLES = sorted(
     path for path in FOLDER.iterdir() if path.is_dir() and not path.name.startswith("_") and path.name not in ELSEWHERE
 )
-LONG = (
-    *("capacity", "client-sweep", "codec-best-compression", "every-sample", "replay", "replicas-0-vs-1"),
-    "searches-8-vs-9",
-)
-DECIDING = ("codec-best-compression", "java", "replicas-0-vs-1", "searches-8-vs-9", "version-8-vs-9")
-"""What somebody decides by is measured for long enough; at a reduced size nothing is."""
-NEEDS = {"upgrade": FOLDER / "inline-track" / "1-track.yaml"}
-"""What an example takes from its user."""
-
-
-def as_case(folder: Path) -> Any:
-    marks = [pytest.mark.long] if folder.name in LONG and not FULL_SIZE else []
-    return pytest.param(folder, id=folder.name, marks=marks)
 
 
 def best_compression_takes_less(statuses: dict[str, Any]) -> None:
@@ -80,14 +67,39 @@ def a_curve_was_fitted_or_refused_with_a_reason(statuses: dict[str, Any]) -> Non
     assert ("fit" in curve) is not bool(curve.get("fitRefused"))
 
 
-ANSWERS: dict[str, Callable[[dict[str, Any]], None]] = {
-    "capacity": a_search_ended_with_an_answer,
-    "client-sweep": a_curve_was_fitted_or_refused_with_a_reason,
-    "codec-best-compression": best_compression_takes_less,
-    "java": each_ran_on_its_java,
-    "replicas-0-vs-1": replicas_double_the_store,
-    "existing-cluster": the_older_rally_raced,
+class Own(NamedTuple):
+    """What is particular to an example."""
+
+    answers: Callable[[dict[str, Any]], None] = lambda _: None
+    """what its statuses must say"""
+    long: bool = False
+    """`make test` leaves it to `make test-long`, at the reduced size, too"""
+    decides: bool = False
+    """somebody decides by it, so it is measured for long enough; at a reduced size nothing is"""
+    needs: Path | None = None
+    """what it takes from its user"""
+
+
+OWN = {
+    "capacity": Own(a_search_ended_with_an_answer, long=True),
+    "client-sweep": Own(a_curve_was_fitted_or_refused_with_a_reason, long=True),
+    "codec-best-compression": Own(best_compression_takes_less, long=True, decides=True),
+    "every-sample": Own(long=True),
+    "existing-cluster": Own(the_older_rally_raced),
+    "java": Own(each_ran_on_its_java, decides=True),
+    "replay": Own(long=True),
+    "replicas-0-vs-1": Own(replicas_double_the_store, long=True, decides=True),
+    "searches-8-vs-9": Own(long=True, decides=True),
+    "upgrade": Own(needs=FOLDER / "inline-track" / "1-track.yaml"),
+    "version-8-vs-9": Own(decides=True),
 }
+if gone := set(OWN) - {folder.name for folder in EXAMPLES}:
+    raise AssertionError(f"examples that are not there or raced elsewhere: {sorted(gone)}")
+
+
+def as_case(folder: Path) -> Any:
+    own = OWN.get(folder.name, Own())
+    return pytest.param(folder, own, id=folder.name, marks=[pytest.mark.long] if own.long and not FULL_SIZE else [])
 
 
 def measured_long_enough(statuses: dict[str, Any]) -> None:
@@ -96,11 +108,11 @@ def measured_long_enough(statuses: dict[str, Any]) -> None:
     assert not [it for it in remarks if it["reason"] in too_little]
 
 
-@pytest.mark.parametrize("folder", [as_case(folder) for folder in EXAMPLES])
-def test_example(namespace: Namespace, folder: Path) -> None:
+@pytest.mark.parametrize(("folder", "own"), [as_case(folder) for folder in EXAMPLES])
+def test_example(namespace: Namespace, folder: Path, own: Own) -> None:
     written = manifests(folder)
-    if folder.name in NEEDS:
-        namespace.kubectl("apply", "-f", str(NEEDS[folder.name]))
+    if own.needs:
+        namespace.kubectl("apply", "-f", str(own.needs))
     for manifest in filter(is_comparison, written):
         namespace.apply(manifest, dry_run=True)
     found = [smaller(manifest, race_image(namespace)) for manifest in with_variants(written)]
@@ -122,6 +134,6 @@ def test_example(namespace: Namespace, folder: Path) -> None:
             assert status["results"]["tasks"] and status["racesDone"] == f"{races}/{races}"
             namespace.kubectl("delete", "bm", name, "--timeout=200s")
     namespace.kubectl("delete", "-f", str(folder), "--ignore-not-found", "--wait=false")
-    ANSWERS.get(folder.name, lambda _: None)(statuses)
-    if FULL_SIZE and folder.name in DECIDING:
+    own.answers(statuses)
+    if FULL_SIZE and own.decides:
         measured_long_enough(statuses)

@@ -47,6 +47,8 @@ LONGEST_TEXT = 4096
 Text = Annotated[str, Field(max_length=LONGEST_TEXT), BeforeValidator(_cut_text)]
 """A text in an answer: cut, since a long name in a track must not keep a status from being written."""
 
+Duration = Annotated[str, Field(pattern=DURATION, min_length=2, max_length=20)]
+
 
 @dataclass(frozen=True)
 class AtMost(GroupedMetadata):

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from fairlap.api.base import Api, rule, rules, some_time
+from fairlap.api.base import Api, Duration, rule, rules, some_time
 from fairlap.api.quantity import parse_duration
-from fairlap.api.sweep_spec import Clients, Latency, Objective, Rate, StepDuration
+from fairlap.api.sweep_spec import Clients, Latency, Objective, Rate
 
 Resolution = Annotated[str, Field(pattern=r"^([1-9]|[1-4][0-9])(\.[0-9])?%$|^50%$", max_length=6)]
 
@@ -84,11 +84,11 @@ class CapacityGoal(Api):
     clients: Clients | None = None
     """That send the requests of a probe together; absent means the task's own. Each has one request under way: too few
     cannot reach a rate whatever carries it."""
-    duration: StepDuration = "30s"
+    duration: Duration = "30s"
     """Measured time of a probe."""
-    warmup: StepDuration = "5s"
+    warmup: Duration = "5s"
     """Time before it, at the same rate, that is not measured."""
-    interval: StepDuration = "0s"
+    interval: Duration = "0s"
     """Nothing is sent between two probes for so long."""
 
     @property

@@ -5,12 +5,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from fairlap.api.base import FREE_FORM, Api, rule, rules, some_time
+from fairlap.api.base import FREE_FORM, Api, Duration, rule, rules, some_time
 from fairlap.api.names import MAX_BLOCKS, MAX_VARIANTS
-from fairlap.api.spec import BenchmarkSpec, Duration, Elasticsearch, Target, bounded_duration
+from fairlap.api.spec import BenchmarkSpec, Elasticsearch, Target, TaskName, bounded_duration
 
 VariantName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$", max_length=40)]
-TaskName = Annotated[str, Field(min_length=1, max_length=200)]
 Metric = Literal[
     "throughput", "serviceTimeP50", "serviceTimeP90", "serviceTimeP99", "latencyP50", "latencyP90", "latencyP99",
     "storeBytes", "segments", "documents", "cpuSecondsPerOperation", "memoryPeakBytes", "diskWriteBytes", "capacity",

@@ -88,8 +88,8 @@ COMPARISON = Resource(
 RESOURCES = (BENCHMARK, COMPARISON)
 
 
-def crd(resource: Resource = BENCHMARK) -> Json:
-    """Return the CustomResourceDefinition of a kind."""
+def _schema(resource: Resource) -> Json:
+    """Return the schema of the objects of a kind, with the rules on their names."""
     schema = structural_schema(resource.root)
     _drop_defaults(schema["properties"]["status"])
     schema["properties"] = {
@@ -113,6 +113,11 @@ def crd(resource: Resource = BENCHMARK) -> Json:
             computed=True,
         ),
     )
+    return schema
+
+
+def crd(resource: Resource = BENCHMARK) -> Json:
+    """Return the CustomResourceDefinition of a kind."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -135,7 +140,7 @@ def crd(resource: Resource = BENCHMARK) -> Json:
                     "storage": True,
                     "subresources": {"status": {}},
                     "additionalPrinterColumns": list(resource.columns),
-                    "schema": {"openAPIV3Schema": schema},
+                    "schema": {"openAPIV3Schema": _schema(resource)},
                 }
             ],
         },

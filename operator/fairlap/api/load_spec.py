@@ -4,16 +4,16 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from fairlap.api.base import Api, rule, rules, some_time
+from fairlap.api.base import Api, Duration, rule, rules, some_time
 from fairlap.api.quantity import parse_duration
-from fairlap.api.sweep_spec import StepDuration
 
 REQUESTS = "requests"
 """The task that a race over HTTP measures."""
 MOST_CLIENTS, MOST_RATE = 10_000, 1_000_000
 OPEN_LOOP_CLIENTS = 100
 HEADER = r"^[A-Za-z0-9-]{1,100}$"
-_OURS = "['authorization', 'cookie', 'host', 'content-length', 'transfer-encoding', 'connection']"
+OWN_HEADERS = ("authorization", "cookie", "host", "content-length", "transfer-encoding", "connection")
+"""No user's to set."""
 RequestTimeout = Annotated[str, Field(pattern=r"^([1-9][0-9]{0,5}ms|[1-9][0-9]{0,2}s)$", max_length=20)]
 
 
@@ -29,7 +29,7 @@ class RequestLoad(Api):
             ),
             some_time("duration", "race.load.duration", "30s"),
             rule(
-                f"self.headers.all(h, h.matches('{HEADER}') && !(h.lowerAscii() in {_OURS}))",
+                f"self.headers.all(h, h.matches('{HEADER}') && !(h.lowerAscii() in {[*OWN_HEADERS]}))",
                 "race.load.headers takes names of letters, digits and hyphens, and not Authorization, Cookie, Host, "
                 "Content-Length, Transfer-Encoding or Connection: credentials come from a Secret of the target's, and "
                 "the rest is the load generator's own",
@@ -46,9 +46,9 @@ class RequestLoad(Api):
     target_throughput: Annotated[float | None, Field(ge=0.001, le=MOST_RATE)] = None
     """Requests per second of all clients together, whether those before are answered or not; absent means as fast as
     the clients can."""
-    duration: StepDuration = "30s"
+    duration: Duration = "30s"
     """Measured time."""
-    warmup: StepDuration = "10s"
+    warmup: Duration = "10s"
     """Time before it that is not measured."""
     timeout: RequestTimeout = "60s"
     """After which a request is given up: it counts as an error with the status 0. At most 999s."""

@@ -83,6 +83,8 @@ class StorageEvidence(Answer):
     """The volume's capacity as Kubernetes has it."""
     source: Text = ""
     """Kind of the volume's source, and what identifies it."""
+    source_kind: Text = ""
+    """The kind alone, for example csi: later races are compared by it."""
     file_system: Text = ""
     """Type of the file system, as the kernel mounted it (else as Elasticsearch sees it)."""
     device: Text = ""

@@ -14,8 +14,13 @@ MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 MANAGER: Final = "fairlap"
 BENCHMARK_LABEL: Final = f"{GROUP}/benchmark"
 PAGE_CACHE_ANNOTATION: Final = f"{GROUP}/page-cache"
-"""of a race's Job: whether the page cache was dropped before it, as a sentence"""
-PAGE_CACHE_DROPPED: Final = "the page cache was dropped on "
+"""of a race's Job: whether the page cache was dropped before it, as a sentence for people"""
+PAGE_CACHE_OUTCOME_ANNOTATION: Final = f"{GROUP}/page-cache-outcome"
+"""of a race's Job: the same for decisions, one of the two words below"""
+PAGE_CACHE_DROPPED: Final = "dropped"
+"""on all machines of Elasticsearch"""
+PAGE_CACHE_KEPT: Final = "kept"
+"""on one of them at least"""
 UID_LABEL: Final = f"{GROUP}/uid"
 LONGEST_UID: Final = 64
 """One in an owner reference may be any text; a longer one is nobody's, and is remembered."""
@@ -50,6 +55,10 @@ MOST_SPEC_VALUES: Final = 16_000
 MOST_LEVELS: Final = 20
 """Of nesting in what has no schema in a spec, and in a variant's patch."""
 MAX_BLOCKS: Final = 30
+
+
+CHECK_STEP: Final = "check"
+"""the step that looks at the track before any cluster is built; the queue has places of its own for it"""
 
 
 def is_race(step: str) -> bool:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from fairlap.api.base import FREE_FORM, Api, Json, rule, rules, some_time
+from fairlap.api.base import FREE_FORM, Api, Duration, Json, rule, rules, some_time
 from fairlap.api.capacity_spec import CapacityGoal
 from fairlap.api.load_spec import REQUESTS, RequestLoad
 from fairlap.api.names import MAX_REPETITIONS, MAX_VARIANTS
@@ -18,14 +18,13 @@ Quantity = Annotated[
     WithJsonSchema({"x-kubernetes-int-or-string": True, "pattern": QUANTITY, "maxLength": 20}),
 ]
 Name = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
-Duration = Annotated[str, Field(pattern=DURATION, min_length=2, max_length=20)]
 # How deep and how large these are CEL cannot know: plan/acceptance/accept.py does.
 MOST_ENTRIES = 200
 FreeForm = Annotated[dict[str, Any], Field(max_length=MOST_ENTRIES, json_schema_extra=FREE_FORM)]
 # Kubernetes would replace $(NAME), and Elasticsearch splits at white space.
 JvmOption = Annotated[str, Field(pattern=r"^-[^\s$]+$", max_length=200)]
-TaskFilter = Annotated[str, Field(min_length=1, max_length=200)]
-RequiredTask = Annotated[str, Field(min_length=1, max_length=200)]
+TaskName = Annotated[str, Field(min_length=1, max_length=200)]
+TaskFilter = TaskName  # or type:TYPE or tag:TAG
 MAX_MACHINES = 50
 Machines = Annotated[list[Name], Field(max_length=MAX_MACHINES)]
 MOST_DOCUMENTS = 1_000_000_000_000
@@ -687,7 +686,7 @@ class Race(Api):
     """Run only these tasks: names, type:TYPE or tag:TAG."""
     exclude_tasks: Annotated[list[TaskFilter], Field(max_length=100)] = []
     """Leave these tasks out: names, type:TYPE or tag:TAG."""
-    require_tasks: Annotated[list[RequiredTask], Field(max_length=100)] = []
+    require_tasks: Annotated[list[TaskName], Field(max_length=100)] = []
     """Names of tasks that must be among those that are raced; else the Benchmark fails before any cluster is built,
     and says which there are. With it a builtin track is checked, too."""
     sweep: Sweep | None = None
@@ -943,7 +942,7 @@ class BenchmarkSpec(Api):
     a track that were changed since are not noticed."""
     in_turn: InTurn | None = None
     """With which other Benchmarks of a Comparison's block it is raced in turn; written by the Comparison."""
-    raced_again: Annotated[list[RequiredTask], Field(min_length=1, max_length=50)] | None = None
+    raced_again: Annotated[list[TaskName], Field(min_length=1, max_length=50)] | None = None
     """Names of tasks that a Comparison races alone, again and again, on the one cluster that it keeps (`design.state:
     Kept`); written by the Comparison. Before that is built the track check refuses tasks that cannot be raced so, and
     those that change what it was filled with. In races on it tasks may run whose effects cannot be foreseen."""

@@ -282,6 +282,17 @@ class RaceStatus(Answer):
     """ConfigMap with the whole record, compressed: record.json.gz, resources.json.gz, race.json.gz, rally.log.gz."""
 
 
+class NodeCopies(Answer):
+    """Nodes that each had the same number of copies of an index's shards."""
+
+    nodes: int
+    """Number of these nodes."""
+    primaries: int
+    """Primary shards on each of them."""
+    replicas: int
+    """Replicas on each of them."""
+
+
 class IndexEvidence(Answer):
     """One index as Elasticsearch described it after the race."""
 
@@ -300,7 +311,11 @@ class IndexEvidence(Answer):
     health: Text = ""
     """green, yellow or red at the end of the race."""
     placement: Text = ""
-    """Where the copies of its shards were at the end of the race: shard number, p(rimary) or r(eplica), node."""
+    """Where the copies of its shards were at the end of the race: shard number, p(rimary) or r(eplica), node. A long
+    one is cut; races are compared by copiesPerNode."""
+    copies_per_node: Annotated[list[NodeCopies], AtMost(20)] = []
+    """How many nodes had how many of these copies, the fullest first, whatever the nodes' names; a copy that was on no
+    node is not counted. Empty when not known."""
     documents: int | None = None
     """Documents counted."""
     primary_bytes: int | None = None

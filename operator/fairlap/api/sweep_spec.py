@@ -4,15 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from fairlap.api.base import Api, rule, rules, some_time
-from fairlap.api.quantity import DURATION, LATENCY, parse_latency
+from fairlap.api.base import Api, Duration, rule, rules, some_time
+from fairlap.api.quantity import LATENCY, parse_latency
 
 MOST_STEPS = 200
 _MOST_CLIENTS = 10_000
 _SET = {"x-kubernetes-list-type": "set"}
 Clients = Annotated[int, Field(ge=1, le=_MOST_CLIENTS)]
 Rate = Annotated[float, Field(ge=0.001, le=10_000_000)]
-StepDuration = Annotated[str, Field(pattern=DURATION, min_length=2, max_length=20)]
 
 
 def _latency(text: str) -> str:
@@ -132,11 +131,11 @@ class Sweep(Api):
     target_throughput: Annotated[list[Rate], Field(max_length=MOST_STEPS, json_schema_extra=_SET)] = []
     """Rates of the steps in requests per second of all clients together (a bulk is one request), with the challenge's
     own number of clients."""
-    duration: StepDuration | None = None
+    duration: Duration | None = None
     """Measured time of a step. Absent: the task's own iterations, time or documents end it."""
-    warmup: StepDuration | None = None
+    warmup: Duration | None = None
     """Time before it that is not measured; absent: race.load.warmup over HTTP, else none where a duration is given."""
-    interval: StepDuration = "0s"
+    interval: Duration = "0s"
     """Nothing is sent between two steps for so long."""
     order: Literal["ascending", "random", "upAndDown"] = "ascending"
     """Order of the steps; random is drawn for each race anew, from a seed that is recorded; upAndDown is once upwards

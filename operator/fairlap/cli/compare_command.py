@@ -15,7 +15,7 @@ from fairlap.cli.connection import Connection
 from fairlap.cli.exits import SUCCEEDED, CliError, UsageError
 from fairlap.cli.printable import print_text
 from fairlap.comparison.facts.fairness_table import is_condition
-from fairlap.comparison.facts.race_facts import answer_facts, facts, record_facts
+from fairlap.comparison.facts.race_facts import answer_facts, facts, listed_facts, record_facts
 from fairlap.comparison.judging.side_by_side import is_workload, judge_side_by_side
 from fairlap.comparison.numbers.benchmark_numbers import RALLYS_RATES, recorded_race
 from fairlap.comparison.numbers.race_numbers import NotARaceError, Raced, read_race, untold
@@ -178,9 +178,9 @@ def _race_of(config_map: dict[str, Any], label: str, known: dict[str, str] | Non
 
 
 def _found(read: Record) -> dict[str, str]:
-    """Return what the requests of a race found: answers come before speed."""
-    of_http = record_facts(read) if read.http else {}
-    return {**answer_facts(read), **{what: value for what, value in of_http.items() if is_workload(what)}}
+    """Return what a race was raced over, on which plugins, and what its requests found: answers come before speed."""
+    of_http = {what: value for what, value in record_facts(read).items() if is_workload(what)} if read.http else {}
+    return {**listed_facts(read), **answer_facts(read), **of_http}
 
 
 def _of_race_json(config_map: dict[str, Any], label: str, read: Record | None) -> Raced:

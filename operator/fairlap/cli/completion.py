@@ -15,7 +15,7 @@ _FILES_ALLOWED, _NO_FILES = ":0", ":4"
 
 
 def completion_script(command: Command, shell: str) -> str:
-    """Return the completion script of bash, fish or zsh."""
+    """Return the completion script of bash, fish or zsh; raises ValueError for any other shell."""
     found = get_completion_class(shell)
     if found is None:
         raise ValueError(shell)

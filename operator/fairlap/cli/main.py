@@ -17,7 +17,10 @@ from fairlap.cli.printable import print_text, stop_printing
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line `argv` (None: that of the process); return the exit code."""
+    """Run the command line `argv` (None: that of the process); return the exit code.
+
+    Raises what was not foreseen where FAIRLAP_DEBUG is set.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode has no "→" and no "±"

@@ -22,7 +22,7 @@ from fairlap.cli.noise_facts import (
 )
 from fairlap.results.disturbance import STEAL_SHARE, DisturbanceKind
 from fairlap.wording.numerals import number
-from fairlap.wording.percentages import share_percent
+from fairlap_race.contract.as_percent import as_percent
 from fairlap_race.contract.canary_margins import DISTURBED_WORDS
 from fairlap_race.contract.machine_settings import STEADY_GOVERNORS
 from fairlap_race.contract.reasons import Reason
@@ -97,8 +97,8 @@ def _steal(facts: Facts) -> Iterator[Advice]:
         yield Advice(
             "steal",
             95 * len(bad) / len(known),
-            f"in {len(bad)} of {len(known)} races the hypervisor took more than {share_percent(STEAL_SHARE)} of "
-            f"{_whose_time(bad)}, up to {share_percent(most)} ({_named(bad)})",
+            f"in {len(bad)} of {len(known)} races the hypervisor took more than {as_percent(STEAL_SHARE, decimals=2)} "
+            f"of {_whose_time(bad)}, up to {as_percent(most, STEAL_SHARE, decimals=2)} ({_named(bad)})",
             "take machines whose processors are not shared with other virtual machines: dedicated hosts or bare metal",
         )
 

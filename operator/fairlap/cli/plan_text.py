@@ -21,6 +21,7 @@ from fairlap.statistics.gates import smallest_visible
 from fairlap.statistics.paired import LARGEST_CHANGE
 from fairlap.wording.counts import counted
 from fairlap.wording.durations import expected_time
+from fairlap.wording.percentages import change_digits
 
 _SHOWN_BLOCKS = 5
 
@@ -176,7 +177,7 @@ def _smallest(spec: ComparisonSpec, variants: int, noise: float) -> str:
     look = design_looks(spec.design)[-1]
     # Holm's first step: what the strictest of all gates needs.
     change = smallest_visible(noise / 100, look.blocks, look.alpha / tests)
-    found = f"{change * 100:,.1f} %" if change < LARGEST_CHANGE else "none that is of any use"
+    found = f"{change_digits(change)} %" if change < LARGEST_CHANGE else "none that is of any use"
     return (
         f"How small a change it shows: {found}, four times in five, after {look.blocks} blocks with a noise of "
         f"{noise:g} % from block to block."

@@ -19,14 +19,10 @@ from fairlap.cli.printable import print_text
 from fairlap_race.contract.codec import decode
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.errors import TrackError
-from fairlap_race.track.check.finding import Finding, finding
+from fairlap_race.track.check.finding import REVIEW, REVIEW_SECONDS, Finding, finding
 from fairlap_race.track.child import ChildError, ask_child
 from fairlap_race.track.load import TRACK_FILE, Request, TrackDescription
 from fairlap_race.track.prepare import prepare
-
-TIMEOUT_SECONDS = 600
-"""A track's own parameter sources may generate data when they are loaded."""
-REVIEW = "fairlap_race.track.check.review"
 
 
 @dataclass(frozen=True)
@@ -148,7 +144,7 @@ def _review(python: Path, request: Request, work: Path) -> dict[str, Any]:
         "TMPDIR": str(temporary),
     }
     try:
-        return ask_child(REVIEW, request, work, environment, TIMEOUT_SECONDS, python=str(python))
+        return ask_child(REVIEW, request, work, environment, REVIEW_SECONDS, python=str(python))
     except ChildError as error:
         words = f": {error.output.splitlines()[-1]}" if error.output else ""
         raise CliError(f"{request.track_path}: {error}{words}") from None

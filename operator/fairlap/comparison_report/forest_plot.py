@@ -12,7 +12,7 @@ from fairlap.comparison_report.markup import Markup, element, shortened
 from fairlap.comparison_report.metric_words import VERDICT_SIGNS, VERDICT_WORDS, words_of
 from fairlap.comparison_report.svg_parts import figure, table
 from fairlap.statistics.paired import as_change
-from fairlap.wording.percentages import confidence_words, interval, percent
+from fairlap.wording.percentages import interval, percent, short_percent
 
 _ROW, _AXIS = 92.0, 34.0
 _EDGE = 0.03
@@ -163,7 +163,7 @@ def _numbers(view: ComparisonView, entries: Sequence[_Entry], title: str) -> Mar
             VERDICT_WORDS.get(entry.gate.verdict, entry.gate.verdict),
             percent(entry.gate.change),
             interval(entry.gate.low, entry.gate.high),
-            confidence_words(entry.gate.confidence / 100) if entry.gate.confidence else "–",
+            short_percent(entry.gate.confidence / 100) if entry.gate.confidence else "–",
             percent(entry.gate.margin, sign=False),
             ", ".join(percent(_back(ratio)) for ratio in entry.ratios) or "–",
             ", ".join(percent(_back(ratio)) for _, ratio in view.ratios(entry.gate, view.twin)) or "–",

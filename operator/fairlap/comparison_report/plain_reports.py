@@ -5,27 +5,30 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from typing import Literal, NamedTuple
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_status import ContenderStatus, DifferenceStatus, GateStatus
 from fairlap.comparison_report.comparison_view import ComparisonView, label_of, read_view, unit_of
 from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
-from fairlap.comparison_report.markup import Child, Markup, element, shortened
+from fairlap.comparison_report.markup import Attribute, Child, Markup, element, shortened
 from fairlap.comparison_report.metric_words import VERDICT_SIGNS, VERDICT_WORDS, amount
 from fairlap.comparison_report.report_data import manifest
 from fairlap.wording.counts import counted
 from fairlap.wording.durations import duration
 from fairlap.wording.percentages import interval, percent
 
-_AGAINST_ITSELF = "the baseline against itself:"
 _MOST_CHARACTERS = 59_500
 """of Markdown without what says that something is left out: a comment of GitHub's holds 65,536"""
 _LONGEST_VALUE, _LONGEST_LINE = 200, 4000
 """of Markdown, before its marks are guarded"""
 _TOO_LONG = "Left out here, since it would be too long for a comment"
+_End = Literal["failure", "error", "skipped", ""]
+"""how a testcase of JUnit's ended, "" where it passed"""
 _IN_HTML = "the HTML report (fairlap report, without -o) has all of it"
 
 
@@ -119,19 +122,13 @@ def report_junit(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
     cases = [_fair_case(view), *(_gate_case(view, name, gate) for name, gate in _judged(view))]
     cases += [_left_out_case(view, each) for each in view.contenders if each.verdict == "NotComparable"]
     status, reason, message = view.condition("GatePassed")
-    if status == "False" and not any("<failure " in case or "<error " in case for case in cases):
-        inner = element("failure", message, message=message or reason, type=reason)
-        cases.append(element("testcase", inner, classname=view.name, name="gates passed", time="0.000"))
-    counts = {
-        "tests": len(cases),
-        "failures": sum("<failure " in case for case in cases),
-        "errors": sum("<error " in case for case in cases),
-        "skipped": sum("<skipped " in case for case in cases),
-    }
+    if status == "False" and not any(case.ended in ("failure", "error") for case in cases):
+        cases.append(_case(view.name, "gates passed", "failure", message, message=message or reason, type=reason))
+    ends = Counter(case.ended for case in cases)
+    counts = {"tests": len(cases), "failures": ends["failure"], "errors": ends["error"], "skipped": ends["skipped"]}
     seconds = f"{view.status.cost_seconds:.3f}"
-    suite = element(
-        "testsuite", element("properties", _properties(view)), cases, name=view.name, time=seconds, **counts
-    )
+    parts = element("properties", _properties(view)), [case.markup for case in cases]
+    suite = element("testsuite", *parts, name=view.name, time=seconds, **counts)
     whole = element("testsuites", suite, name="fairlap", time=seconds, **counts)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{whole}\n'
 
@@ -154,8 +151,9 @@ def _md_row(contender: str, gate: GateStatus) -> str:
 def _in_words(view: ComparisonView) -> Iterator[str]:
     for contender, gate in view.judged:
         told = gate.sentence or label_of(gate)
-        if gate.noise is not None and _AGAINST_ITSELF not in told:
-            told += f"; {_AGAINST_ITSELF} {percent(gate.noise, sign=False)}"
+        # The sentence of a number that was judged with its noise says it already.
+        if gate.noise is not None and not (gate.sentence and gate.confidence is not None):
+            told += f"; the baseline against itself: {percent(gate.noise, sign=False)}"
         yield f"- {_line(f'{contender.name}: {told}')}"
     yield from (f"- {_line(line)}" for line in view.status.scope)
 
@@ -190,17 +188,29 @@ def _judged(view: ComparisonView) -> Iterator[tuple[str, GateStatus]]:
         yield contender.name, gate
 
 
-def _fair_case(view: ComparisonView) -> Markup:
+class _Case(NamedTuple):
+    """A testcase of JUnit's."""
+
+    ended: _End
+    markup: Markup
+
+
+def _case(of: str, name: str, ended: _End, *said: Child, beside: Child = None, **why: Attribute) -> _Case:
+    """Return a testcase; `said` and `why` stand in the element for how it `ended`, `beside` after that."""
+    inner = element(ended, *said, **why) if ended else None
+    return _Case(ended, element("testcase", inner, beside, classname=of, name=name, time="0.000"))
+
+
+def _fair_case(view: ComparisonView) -> _Case:
+    of, name, head = view.name, "comparison is fair", view.headline
     status, reason, message = view.condition("Fair")
     if view.failed:
-        inner: Child = element("error", view.headline, message=view.headline, type=view.status.reason or "Failed")
-    elif not view.over:
-        inner = element("error", view.headline, message="not over yet", type="NotOver")
-    elif status == "False":
-        inner = element("failure", _unfair(view), message=message or reason, type=reason or "NotFair")
-    else:
-        inner = None
-    return element("testcase", inner, classname=view.name, name="comparison is fair", time="0.000")
+        return _case(of, name, "error", head, message=head, type=view.status.reason or "Failed")
+    if not view.over:
+        return _case(of, name, "error", head, message="not over yet", type="NotOver")
+    if status == "False":
+        return _case(of, name, "failure", _unfair(view), message=message or reason, type=reason or "NotFair")
+    return _case(of, name, "")
 
 
 def _unfair(view: ComparisonView) -> str:
@@ -212,26 +222,25 @@ def _unfair(view: ComparisonView) -> str:
     return "\n".join(lines)
 
 
-def _gate_case(view: ComparisonView, contender: str, gate: GateStatus) -> Markup:
+def _gate_case(view: ComparisonView, contender: str, gate: GateStatus) -> _Case:
+    of, name = f"{view.name}.{contender}", label_of(gate)
     sentence = gate.sentence or f"{label_of(gate)}: {VERDICT_WORDS.get(gate.verdict, gate.verdict)}"
-    inner: Child = None
+    shown = element("system-out", sentence)
     if gate.policy == "reportOnly" or gate.passed is None:
-        inner = element("skipped", message=sentence)
-    elif not gate.passed:
+        return _case(of, name, "skipped", beside=shown, message=sentence)
+    if not gate.passed:
         kind = "GateNotPassed" if gate.verdict == "NoDifference" else gate.verdict
-        inner = element("failure", sentence, message=sentence, type=kind)
-    said = element("system-out", sentence)
-    return element("testcase", inner, said, classname=f"{view.name}.{contender}", name=label_of(gate), time="0.000")
+        return _case(of, name, "failure", sentence, beside=shown, message=sentence, type=kind)
+    return _case(of, name, "", beside=shown)
 
 
-def _left_out_case(view: ComparisonView, contender: ContenderStatus) -> Markup:
+def _left_out_case(view: ComparisonView, contender: ContenderStatus) -> _Case:
     """Return the case of one that cannot be compared: it fails as its gates would, where any decides."""
     sentence = contender.sentence or VERDICT_WORDS["NotComparable"]
+    of = f"{view.name}.{contender.name}"
     if view.condition("GatePassed")[0] == "False":
-        inner = element("failure", sentence, message=sentence, type=contender.verdict)
-    else:
-        inner = element("skipped", message=sentence)
-    return element("testcase", inner, classname=f"{view.name}.{contender.name}", name="comparable", time="0.000")
+        return _case(of, "comparable", "failure", sentence, message=sentence, type=contender.verdict)
+    return _case(of, "comparable", "skipped", message=sentence)
 
 
 def _properties(view: ComparisonView) -> list[Markup]:

@@ -1,4 +1,4 @@
-"""Sends events about Benchmarks, each in a task of its own, again and again until the API server takes it."""
+"""Sends events about Benchmarks and Comparisons, each in a task of its own, until the API server takes it."""
 
 import asyncio
 import logging

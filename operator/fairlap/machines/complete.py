@@ -31,6 +31,7 @@ from fairlap_race.contract.resources import (
     ELASTICSEARCH,
     KEY_RESOURCES,
     LOAD_GENERATOR,
+    PROMETHEUS,
     Machine,
     MachineTable,
     Volume,
@@ -163,7 +164,7 @@ def with_series(table: MachineTable, found: Sequence[Machine], seen: Seen, url: 
             f"(labels namespace={seen.subject.namespace}, pod, container): is the kubelets' /metrics/cadvisor scraped?"
         )
     machines = [
-        merged(machine, by_name.pop(machine.name), cadvisor.SOURCE) if machine.name in by_name else machine
+        merged(machine, by_name.pop(machine.name), PROMETHEUS) if machine.name in by_name else machine
         for machine in table.machines
     ]
     return replace(table, machines=(*machines, *by_name.values()), remarks=tuple(remarks))

@@ -1,4 +1,4 @@
-"""The Job that runs Rally, its permissions, and the record it writes."""
+"""The Job of a race, by Rally or over HTTP by k6, its permissions, and the record it writes."""
 
 import math
 from dataclasses import replace
@@ -17,7 +17,7 @@ from fairlap.manifests.http_load import http_spec
 from fairlap.manifests.meta import in_turn_labels, labels, metadata
 from fairlap.manifests.pod_parts import UNDISTURBED, pull_secrets
 from fairlap.manifests.target import CA, CREDENTIALS
-from fairlap.manifests.track_source import SAMPLES, corpora_spec, requests_source, track_source
+from fairlap.manifests.track_source import SAMPLES, Mounts, corpora_spec, requests_source, track_source
 from fairlap.manifests.track_source import mounts as track_mounts
 from fairlap.plan.basis.seen import Subject
 from fairlap.plan.basis.steps import (
@@ -49,13 +49,13 @@ _JOB_GRACE_SECONDS = 300
 
 def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "") -> RaceSpec:
     """Return what the runner is to do: everything but secrets. `commit`: of the track, once it was checked."""
-    spec, name = subject.spec, object_name(subject.name, step)
+    spec = subject.spec
     race, index = spec.race, spec.index
     swept = steps_of_race(race, race_id(subject.namespace, subject.name, subject.uid, step))
-    found = RaceSpec(
+    asked = RaceSpec(
         mode=Mode.RACE if is_race(step) else Mode(step),
         namespace=subject.namespace,
-        record=name,
+        record=object_name(subject.name, step),
         race_id=race_id(subject.namespace, subject.name, subject.uid, step),
         track=track_source(race.track, settings, commit),
         requests=requests_source(race.requests, commit),
@@ -91,14 +91,17 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         timeout_seconds=_timeout(subject, step),
     )
     if spec.target:
-        found = target.with_target(found, spec, spec.target, step)
+        found = target.with_target(asked, spec, spec.target, step)
         hits = race.requests.hits if race.requests else None
         return replace(found, http=http_spec(spec.target, race.load, swept, hits), cores=None) if race.load else found
-    if not builds_cluster(spec, step):
-        return found
+    return _with_own_cluster(asked, subject) if builds_cluster(spec, step) else asked
+
+
+def _with_own_cluster(asked: RaceSpec, subject: Subject) -> RaceSpec:
+    """Return the specification with the way to the cluster that is built for the step."""
     return replace(
-        found,
-        hosts=(f"{name}-es-http.{subject.namespace}.svc:9200",),
+        asked,
+        hosts=(f"{asked.record}-es-http.{subject.namespace}.svc:9200",),
         tls=True,
         user="elastic",
         password_file=CREDENTIALS / "elastic",
@@ -208,49 +211,8 @@ def _seconds(duration: str) -> int:
 
 
 def _pod(subject: Subject, step: str, settings: Settings, image: str, commit: str) -> Json:
-    name, race = object_name(subject.name, step), subject.spec.race
-    mounts: list[Json] = [{"name": "work", "mountPath": "/work"}, {"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108
-    volumes: list[Json] = [{"name": "work", "emptyDir": {}}, {"name": "tmp", "emptyDir": {}}]
-    if subject.spec.target:
-        for volume, path in target.volumes(subject.spec.target):
-            volumes.append(volume)
-            mounts.append(_read_only(volume["name"], path))
-    elif builds_cluster(subject.spec, step):
-        credentials = {"secretName": f"{name}-es-elastic-user", "items": [{"key": "elastic", "path": "elastic"}]}
-        ca = {"secretName": f"{name}-es-http-certs-public", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
-        volumes += [
-            {"name": "credentials", "secret": {**credentials, "defaultMode": 0o440}},
-            {"name": "ca", "secret": ca},
-        ]
-        mounts += [_read_only("credentials", CREDENTIALS), _read_only("ca", CA)]
-    for volume, path in metrics_store.volumes(race.metrics_store):
-        volumes.append(volume)
-        mounts.append(_read_only(volume["name"], path))
-    of_track = track_mounts(race)
-    volumes += of_track.volumes
-    mounts += of_track.mounts
-    container: Json = {
-        "name": "rally",
-        "image": image,
-        "imagePullPolicy": settings.race_image_pull_policy,
-        "command": ["python", "-m", "fairlap_race"],
-        "env": [
-            {
-                "name": SPEC_VARIABLE,
-                "value": race_spec(subject, step, settings, commit).to_json(),
-            },
-            _downward("POD_NAME", "metadata.name"),
-            _downward("NODE_NAME", "spec.nodeName"),
-            *([_downward(POD_IP_VARIABLE, "status.podIP")] if in_turn_labels(subject, step) else ()),
-        ],
-        "resources": resource_requirements(race.resources),
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
-        "volumeMounts": mounts,
-    }
+    scheduling, mounted = subject.spec.race.scheduling, _mounts(subject, step)
+    told = race_spec(subject, step, settings, commit)
     return {
         "restartPolicy": "Never",
         "serviceAccountName": account_name(subject.name, subject.uid, step),
@@ -263,12 +225,69 @@ def _pod(subject: Subject, step: str, settings: Settings, image: str, commit: st
             "fsGroupChangePolicy": "OnRootMismatch",
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "affinity": {**anti_affinity(subject, (ROLE_ELASTICSEARCH,)), **node_affinity(race.scheduling)},
-        "containers": [container],
-        "volumes": volumes,
+        "affinity": {**anti_affinity(subject, (ROLE_ELASTICSEARCH,)), **node_affinity(scheduling)},
+        "containers": [{**_container(subject, step, settings, image, told), "volumeMounts": mounted.mounts}],
+        "volumes": mounted.volumes,
         **pull_secrets(subject.spec, settings),
-        **machines(race.scheduling),
+        **machines(scheduling),
     }  # fmt: skip
+
+
+def _container(subject: Subject, step: str, settings: Settings, image: str, told: RaceSpec) -> Json:
+    """Return the pod's one container, without what it has mounted; `told`: what the runner in it is to do."""
+    return {
+        "name": "rally",
+        "image": image,
+        "imagePullPolicy": settings.race_image_pull_policy,
+        "command": ["python", "-m", "fairlap_race"],
+        "env": [
+            {"name": SPEC_VARIABLE, "value": told.to_json()},
+            _downward("POD_NAME", "metadata.name"),
+            _downward("NODE_NAME", "spec.nodeName"),
+            *([_downward(POD_IP_VARIABLE, "status.podIP")] if in_turn_labels(subject, step) else ()),
+        ],
+        "resources": resource_requirements(subject.spec.race.resources),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+    }
+
+
+def _mounts(subject: Subject, step: str) -> Mounts:
+    """Return all volumes of the pod, and where its container has them."""
+    secrets, of_track = _secrets(subject, step), track_mounts(subject.spec.race)
+    return Mounts(
+        [
+            {"name": "work", "emptyDir": {}},
+            {"name": "tmp", "emptyDir": {}},
+            *(volume for volume, _ in secrets),
+            *of_track.volumes,
+        ],
+        [
+            {"name": "work", "mountPath": "/work"},
+            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108
+            *(_read_only(volume["name"], path) for volume, path in secrets),
+            *of_track.mounts,
+        ],
+    )
+
+
+def _secrets(subject: Subject, step: str) -> list[tuple[Json, Path]]:
+    """Return the volumes of Secrets with the paths they are mounted at: of what is raced, then of the metrics store."""
+    spec, name = subject.spec, object_name(subject.name, step)
+    found: list[tuple[Json, Path]] = []
+    if spec.target:
+        found = target.volumes(spec.target)
+    elif builds_cluster(spec, step):
+        credentials = {"secretName": f"{name}-es-elastic-user", "items": [{"key": "elastic", "path": "elastic"}]}
+        ca = {"secretName": f"{name}-es-http-certs-public", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
+        found = [
+            ({"name": "credentials", "secret": {**credentials, "defaultMode": 0o440}}, CREDENTIALS),
+            ({"name": "ca", "secret": ca}, CA),
+        ]
+    return [*found, *metrics_store.volumes(spec.race.metrics_store)]
 
 
 def _read_only(volume: str, path: Path) -> Json:

@@ -8,9 +8,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-from fairlap.api.names import PAGE_CACHE_DROPPED
+from fairlap.api.names import PAGE_CACHE_DROPPED, PAGE_CACHE_KEPT
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 
@@ -18,6 +18,16 @@ log = logging.getLogger(__name__)
 FAILED: Final = "failed: "
 _ASKED, _DONE, _OPEN, _DROPPED = "asked.", "done.", "open", "dropped"
 _PATIENCE_SECONDS, _PAUSE_SECONDS = 15.0, 0.5
+_LONGEST_SENTENCE = 300
+
+
+class Dropping(NamedTuple):
+    """What came of asking the helpers."""
+
+    outcome: str
+    """for decisions: PAGE_CACHE_DROPPED, which is on all of the machines, or PAGE_CACHE_KEPT"""
+    sentence: str
+    """the same for people: on which machines it was dropped, or why it was not"""
 
 
 def asked_of(data: Mapping[str, str], machine: str) -> list[str]:
@@ -35,8 +45,8 @@ def answer(machine: str, requests: Iterable[str], why_not: str = "") -> dict[str
     return merged
 
 
-async def drop_page_cache(api_server: ApiServer, place: str, machines: Collection[str], request: str) -> str:
-    """Return, as a sentence, on which machines the page cache was dropped; nothing that fails here fails a race.
+async def drop_page_cache(api_server: ApiServer, place: str, machines: Collection[str], request: str) -> Dropping:
+    """Return whether the page cache was dropped on the machines; nothing that fails here fails a race.
 
     `place`: NAMESPACE/NAME of the ConfigMap of the helpers; `request`: an id without a dot, of this race alone, that is
     the same when it is asked again.
@@ -51,8 +61,8 @@ async def drop_page_cache(api_server: ApiServer, place: str, machines: Collectio
             # A helper that comes up late must not drop it in the middle of the race.
             await _withdraw(api_server, place, machines, request)
     except ApiError as error:
-        return f"the page cache was not dropped: ConfigMap {place} could not be used: {error.message}"[:300]
-    return _sentence(told, machines)
+        return _kept(f": ConfigMap {place} could not be used: {error.message}")
+    return _outcome(told, machines)
 
 
 async def _wait(api_server: ApiServer, place: str, machines: Collection[str], request: str) -> dict[str, str]:
@@ -80,9 +90,13 @@ def _keys(machines: Collection[str], request: str, asked: str | None) -> dict[st
     return merged | {f"{_ASKED}{machine}.{request}": asked for machine in machines}
 
 
-def _sentence(told: Mapping[str, str], machines: Collection[str]) -> str:
+def _outcome(told: Mapping[str, str], machines: Collection[str]) -> Dropping:
     failed = [f"{it}: no answer of its helper in {_PATIENCE_SECONDS:.0f} s" for it in machines if it not in told]
     failed += [f"{it}: {text.removeprefix(FAILED)}" for it, text in told.items() if text.startswith(FAILED)]
     if failed:
-        return f"the page cache was not dropped on {'; '.join(failed)}"[:300]
-    return f"{PAGE_CACHE_DROPPED}{', '.join(machines)}"[:300]
+        return _kept(f" on {'; '.join(failed)}")
+    return Dropping(PAGE_CACHE_DROPPED, f"the page cache was dropped on {', '.join(machines)}"[:_LONGEST_SENTENCE])
+
+
+def _kept(where_and_why: str) -> Dropping:
+    return Dropping(PAGE_CACHE_KEPT, f"the page cache was not dropped{where_and_why}"[:_LONGEST_SENTENCE])

@@ -1,7 +1,7 @@
 """What should happen next to one Benchmark.
 
 `plan` looks at the status that was last said and at the children there are, and answers with the status to say and
-the acts to carry out. The driver writes the status first; only a status that already stands is acted upon. Thus a
+the acts to carry out. The reconciler writes a status that is new and looks again; it acts only where it stands. Thus a
 crash between any two operations loses nothing, and a race number never runs twice: a Job is created suspended, its
 uid is recorded, and only then is it let run; if it vanishes, the race has failed.
 """

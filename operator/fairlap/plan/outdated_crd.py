@@ -68,7 +68,10 @@ def observe(fields: frozenset[str] | None, status: HasConditions) -> Iterator[Ob
 
 
 def say_outdated(status: Status, fields: frozenset[str] | None, now: datetime) -> Status:
-    """Return a status that cannot be stored as it is, with what hinders it as its progress and in a condition."""
+    """Return a status that cannot be stored as it is, with what hinders it as its progress and in a condition.
+
+    A pass says it in place of `finish`: it decides nothing, and `fields` are what the last write's answer has shown.
+    """
     found = conditions(status, observe(fields, status), now)
     told = one_line(f"{Reason.CRD_OUTDATED}: {describe(fields or ())}")
     return status.model_copy(update={"conditions": found, "progress": told})

@@ -12,14 +12,7 @@ from fairlap.plan.basis.deadline import Deadline
 from fairlap.plan.basis.node_processors import share_instead
 from fairlap.plan.basis.seen import Plan, Seen
 from fairlap.plan.basis.steps import CHECK, builds_cluster, title
-from fairlap.plan.explain.trouble import (
-    LACKS_CPU,
-    Trouble,
-    elasticsearch_pods,
-    is_running,
-    load_generators,
-    machines_of,
-)
+from fairlap.plan.explain.trouble import Trouble, elasticsearch_pods, is_running, load_generators, machines_of
 from fairlap.plan.failure import fail
 from fairlap.plan.transition import enter, one_line, update
 from fairlap.queue.turn import Turn
@@ -64,7 +57,7 @@ def give_way(seen: Seen, step: Step, trouble: Trouble | None, search: RoomSearch
         return fail(replace(seen, status=status), Reason.UNSCHEDULABLE, words)
     to_others = bool(turn.wanted) and not turn.led_by
     what = "begins again with shared processors" if shares else "gives its place up to others"
-    lacks = trouble.message.partition("; ")[0] if shares else ""
+    lacks = trouble.lacks_cpu if shares else ""
     status = enter(seen.status, step.name, "Cleaning", seen, job_uid=step.job_uid)
     status = update(
         status,
@@ -87,7 +80,7 @@ def may_share(seen: Seen, trouble: Trouble) -> bool:
     raced = any(is_race(race.name) for race in seen.status.races)
     of_block = bool(seen.turn.led_by) and seen.subject.spec.repetitions > 0
     theirs = bool(seen.kept) or seen.others_race
-    lacks = LACKS_CPU in trouble.message and _could_be_with_elasticsearch(seen)
+    lacks = bool(trouble.lacks_cpu) and _could_be_with_elasticsearch(seen)
     return bool(given and given.whole) and lacks and not (raced or of_block or theirs)
 
 

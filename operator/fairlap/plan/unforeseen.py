@@ -10,11 +10,11 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
-from fairlap.api.base import Json
+from fairlap.api.base import LONGEST_TEXT, Json
 from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.names import COMPARISON_KIND, KIND
 from fairlap.api.status import BenchmarkStatus
-from fairlap.plan.basis.conditions import LONGEST_MESSAGE, Observation, condition, conditions, stamp
+from fairlap.plan.basis.conditions import Observation, condition, conditions, stamp
 from fairlap.plan.finish import failed_observations
 from fairlap.plan.newer_crd import unknown_fields
 from fairlap.plan.transition import one_line
@@ -51,7 +51,7 @@ def unreadable(error: ValidationError) -> Ending:
             f"spec.{', spec.'.join(unknown)}: not known to this version of the operator, which is older than the "
             "CustomResourceDefinition: upgrade the operator, or leave it out"
         )
-    return Ending(Reason.INVALID_SPEC, message[:LONGEST_MESSAGE])
+    return Ending(Reason.INVALID_SPEC, message[:LONGEST_TEXT])
 
 
 def internal_error(error: Exception, kind: str = KIND) -> Ending:
@@ -74,7 +74,7 @@ def last_word(stored: Mapping[str, Any], ending: Ending, now: datetime, kind: st
     An empty `stored` gives the smallest status that says so.
     """
     earlier = f"; before that {stored.get('reason')}: {stored.get('message')}" if stored.get("failing") else ""
-    message = f"{ending.message}{earlier}"[:LONGEST_MESSAGE]
+    message = f"{ending.message}{earlier}"[:LONGEST_TEXT]
     kept = {key: value for key, value in stored.items() if key not in _UNTRUE_AT_THE_END[kind]}
     return {
         **kept,

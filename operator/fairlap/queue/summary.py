@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 from fairlap.api.condition_types import ConditionType
-from fairlap.api.names import COMPARISON_KIND, KIND, MAX_VARIANTS
+from fairlap.api.names import CHECK_STEP, COMPARISON_KIND, KIND, MAX_VARIANTS
 from fairlap.api.owners import controller_uid
 from fairlap.api.phases import OVER
 from fairlap.api.raw import as_list, as_mapping, condition_of
@@ -14,8 +14,6 @@ from fairlap.queue.turn import addresses
 
 MOST_RACES: Final = MAX_VARIANTS + 1
 """of a block"""
-CHECK: Final = "check"
-"""the step that a place among the track checks is for"""
 PlaceKind = Literal["race", "check"]
 """what a Benchmark may hold: a place for its clusters and races until it has ended, or one for its track check"""
 
@@ -80,7 +78,7 @@ def held_place(status: BenchmarkStatus) -> PlaceKind | None:
     """Return the place that a status says is held; on an existing cluster the check is made in the place for races."""
     if status.admitted_time:
         return "race"
-    return CHECK if status.step and status.step.name == CHECK else None
+    return CHECK_STEP if status.step and status.step.name == CHECK_STEP else None
 
 
 def summarize(body: Mapping[str, Any]) -> Summary:
@@ -90,7 +88,7 @@ def summarize(body: Mapping[str, Any]) -> Summary:
     hosts = [] if phase in OVER else as_list(as_mapping(spec.get("target")).get("hosts"))
     waits = phase not in OVER and not admitted and not spec.get("suspend") and not status.get("step")
     unchecked, led_by = _is_unchecked(body), leader_uid(body)
-    checks = not admitted and as_mapping(status.get("step")).get("name") == CHECK
+    checks = not admitted and as_mapping(status.get("step")).get("name") == CHECK_STEP
     awaits_check = waits and unchecked and not led_by
     return Summary(
         uid=str(meta["uid"]),

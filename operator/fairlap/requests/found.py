@@ -74,7 +74,7 @@ def accepted(line: int, request: RequestLine, *, writes: bool = False) -> Iterat
     try:
         yield from read_lines([f"{request.to_line()}\n".encode()], "", writes=writes)
     except LinesError as error:
-        yield Skipped(line, str(error).partition(": ")[2].partition(";")[0])
+        yield Skipped(line, error.what)
     except UnicodeEncodeError:
         yield Skipped(line, "half of a character, which JSON can write and no text can have")
     except (ValueError, RecursionError) as error:

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, Machine
+from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, PROMETHEUS, Machine, note
 from fairlap_race.contract.series import GAUGES, Points, Span, added
 from fairlap_race.contract.task_spans import TaskSpan, machine
 
-SOURCE = "prometheus"
 # Longest time that one answer covers: 2 h of 5-second samples of one pod are about 2 MB of JSON.
 CHUNK_SECONDS = 7200.0
 # Samples this long before and after the race still help to tell of its ends.
@@ -135,11 +134,11 @@ def machines(collected: Collected, race: Span, tasks: Sequence[TaskSpan]) -> lis
     found = []
     for pod, role in sorted(collected.containers.items()):
         signals = without_dead_pressure(collected.signals(pod))
-        summary = machine(pod, role, SOURCE, signals, race, tasks)
+        summary = machine(pod, role, PROMETHEUS, signals, race, tasks)
         gap = usual_gap(signals.get("cpu_seconds", Points()), race)
         if gap is not None and gap > PROMISED_SECONDS:
-            note = f"prometheus: its samples are {gap:.0f} s apart, more than {PROMISED_SECONDS:.0f} s"
-            summary = replace(summary, notes=(note,))
+            words = f"its samples are {gap:.0f} s apart, more than {PROMISED_SECONDS:.0f} s"
+            summary = replace(summary, notes=(note(PROMETHEUS, words),))
         found.append(summary)
     return found
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from fairlap.results.remarks import RaceRemark
+from fairlap_race.contract.as_percent import as_percent
 from fairlap_race.contract.canary_margins import DISTURBED_WORDS, HASHING, READING_MEMORY, WRITING
 from fairlap_race.contract.machine_watch import Canary, MachineWatch, WatchedSpan
 from fairlap_race.contract.reasons import Reason
@@ -144,7 +145,7 @@ def _steal(spans: Sequence[WatchedSpan]) -> Iterator[str]:
     for span in spans:
         if span.steal_share is not None and span.steal_share > STEAL_SHARE:
             where = f"in task {span.task}" if span.task else "in the race"
-            yield f"the hypervisor took {100 * span.steal_share:.0f} % of its processors' time {where}"
+            yield f"the hypervisor took {as_percent(span.steal_share, STEAL_SHARE)} of its processors' time {where}"
 
 
 def _stalls(watch: MachineWatch, who: str) -> Iterator[str]:
@@ -163,8 +164,8 @@ def _writers(watch: MachineWatch, reading: Collection[str]) -> Iterator[str]:
         written = span.data_written_bytes or 0.0
         if written > max(span.data_read_bytes or 0.0, DISK_WRITTEN * span.seconds):
             yield (
-                f"something waited for its disk {100 * waited:.0f} % of task {span.task}, which only reads, "
-                f"while {written / span.seconds / 1e6:.1f} MB a second were written"
+                f"something waited for its disk {as_percent(waited, DISK_WAITED_SHARE)} of task {span.task}, which "
+                f"only reads, while {written / span.seconds / 1e6:.1f} MB a second were written"
             )
 
 

@@ -1,13 +1,13 @@
 """In what a race's surroundings differ from those of the first race of its Benchmark: only what both know."""
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from fairlap.api.machine_status import MachineEvidence
-from fairlap.api.status import Environment
+from fairlap.api.status import Environment, NodeCopies
 from fairlap.results.remarks import RaceRemark, within
+from fairlap.wording.counts import counted
 from fairlap_race.contract.reasons import Reason
 
 _LONGEST, _LONGEST_SENTENCE = 300, 1000
@@ -17,8 +17,9 @@ _OF_ALL = (
     *("k6_version", "http_hosts"),
 )
 _OF_MACHINES = ("machine", "cpu_model", "processors", "memory_bytes", "numa_nodes", "kernel")
+# Where a volume comes from a pool, each has a source of its own, and only its kind is the same.
 _OF_STORAGE = (
-    *("kind", "class_name", "provisioner", "parameters", "source", "file_system", "mount_options", "total_bytes"),
+    *("kind", "class_name", "provisioner", "parameters", "source_kind", "file_system", "mount_options", "total_bytes"),
 )
 
 
@@ -53,13 +54,11 @@ def _parts(environment: Environment) -> Iterator[tuple[str, Any]]:
         yield from _of_machine(machine, whose)
     for place, storage in enumerate(environment.storage):
         for field in _OF_STORAGE:
-            # Where a volume comes from a pool, each has a source of its own; its kind is the first word.
-            value = getattr(storage, field).split(" ")[0] if field == "source" else getattr(storage, field)
-            if value not in (None, "", {}):
+            if (value := getattr(storage, field)) not in (None, "", {}):
                 yield f"storage {field} of node {place}", value
     for index in environment.indices:
-        if index.placement:
-            yield f"copies per node of index {index.name}", _spread(index.placement)
+        if index.copies_per_node:
+            yield f"copies per node of index {index.name}", [_copies(it) for it in index.copies_per_node]
 
 
 def _of_machine(machine: MachineEvidence, whose: str) -> Iterator[tuple[str, Any]]:
@@ -71,13 +70,9 @@ def _of_machine(machine: MachineEvidence, whose: str) -> Iterator[tuple[str, Any
             yield f"{field} of the machine of {whose}", value
 
 
-def _spread(placement: str) -> list[str]:
-    """Return how many primaries and replicas the nodes had, the fullest first, whatever the nodes' names."""
-    copies: dict[str, Counter[str]] = {}
-    for copy in placement.split(", "):
-        shard, _, node = copy.partition(" ")
-        copies.setdefault(node, Counter())[shard[-1:]] += 1
-    return sorted((f"{of['p']} primaries, {of['r']} replicas" for of in copies.values()), reverse=True)
+def _copies(of: NodeCopies) -> str:
+    each = f"{counted(of.primaries, 'primary shard')} and {counted(of.replicas, 'replica')}"
+    return f"{counted(of.nodes, 'node')} with {each}"
 
 
 def _whole(value: Any) -> str:

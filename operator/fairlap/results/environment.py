@@ -10,7 +10,6 @@ from fairlap.results import lucene_codec, shards
 from fairlap.results.remarks import within
 from fairlap_race.contract.http_record import HttpHost
 from fairlap_race.contract.record import IndexRecord, Record, Shard
-from fairlap_race.contract.track_record import TrackCorpus
 
 _TYPED = ("index.number_of_shards", "index.number_of_replicas", "index.codec")
 
@@ -40,8 +39,8 @@ def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generat
         track_digest=record.track.digest or "",
         track_repository=record.track.repository or "",
         track_revision=record.track.revision or "",
-        corpora=within(map(_corpus, record.track.corpora[:100]), 50_000),
-        track_params=json.dumps(dict(record.track.params), sort_keys=True)[:4096],
+        corpora=within((it.line for it in record.track.corpora[:100]), 50_000),
+        track_params=json.dumps(dict(record.track.params), sort_keys=True),
         indices=within(
             (_index(it, record, copies.get(it.name, ())) for it in (record.indices or ())[:MOST_INDICES]), 150_000
         ),
@@ -53,10 +52,6 @@ def _host(of: HttpHost) -> str:
     return f"{of.host} ({of.server})" if of.server else of.host
 
 
-def _corpus(of: TrackCorpus) -> str:
-    return f"{of.name}/{of.file}, {of.bytes} bytes, {of.sha256}, {of.origin}"
-
-
 def _index(index: IndexRecord, record: Record, copies: Sequence[Shard]) -> IndexEvidence:
     return IndexEvidence(
         name=index.name,
@@ -66,7 +61,8 @@ def _index(index: IndexRecord, record: Record, copies: Sequence[Shard]) -> Index
         algorithm=lucene_codec.algorithm(index.codec, record.environment.version),
         settings={name: _shown(value) for name, value in index.settings.items() if name not in _TYPED},
         health=index.health or "",
-        placement=shards.short(copies, index.name)[:4096],
+        placement=shards.short(copies, index.name),
+        copies_per_node=shards.copies_per_node(copies),
         documents=index.documents,
         primary_bytes=index.primary_bytes,
         store_bytes=index.store_bytes,
@@ -74,8 +70,7 @@ def _index(index: IndexRecord, record: Record, copies: Sequence[Shard]) -> Index
 
 
 def _shown(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value)
-    return text[:4096]
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _images(pods: Iterable[Json], container: str) -> list[str]:

@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
-from fairlap.api.base import Api
+from fairlap.api.base import LONGEST_TEXT, Api
 from fairlap.api.status import MOST_REMARKS, RemarkStatus
 from fairlap_race.contract.reasons import Reason
 
 T = TypeVar("T", bound=Api | str)
-_LONGEST = 4096
 _ROOM = 8000
 """Characters of all remarks on a race, more or less: a status of 50 races must fit into the API server's database."""
 _SHORTEST = 190
@@ -45,7 +44,7 @@ def fit_remarks(remarks: Sequence[RaceRemark], room: int = MOST_REMARKS) -> list
     kept = sorted([*first.values(), *rest[: max(room - len(first), 0)]])
     left_out = Counter(remark.reason for remark in remarks) - Counter(remarks[position].reason for position in kept)
     last = {remarks[position].reason: position for position in kept}
-    longest = max(_SHORTEST, min(_LONGEST, _ROOM // max(1, len(kept))))
+    longest = max(_SHORTEST, min(LONGEST_TEXT, _ROOM // max(1, len(kept))))
     return [
         _status(remarks[position], longest, left_out[remarks[position].reason] if position in last.values() else 0)
         for position in kept

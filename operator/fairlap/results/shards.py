@@ -1,9 +1,9 @@
 """Where the copies of the shards were at the end of a race, and how much memory each node had for its data."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-from fairlap.api.status import NodeData
+from fairlap.api.status import NodeCopies, NodeData
 from fairlap.results.aggregate import total
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
@@ -17,6 +17,20 @@ def short(shards: Iterable[Shard], index: str) -> str:
         for it in shards
         if it.index == index
     )
+
+
+def copies_per_node(copies: Iterable[Shard]) -> list[NodeCopies]:
+    """Return how many nodes had how many of an index's copies, the fullest first, whatever the nodes' names.
+
+    A copy counts for the node that it is on, whatever its state; one that is on none is not counted.
+    """
+    on_node: dict[str, list[bool]] = defaultdict(list)
+    for it in copies:
+        if it.node:
+            on_node[it.node].append(it.primary)
+    alike = Counter((sum(primary), len(primary) - sum(primary)) for primary in on_node.values())
+    found = sorted(alike.items(), reverse=True)
+    return [NodeCopies(nodes=nodes, primaries=primaries, replicas=replicas) for (primaries, replicas), nodes in found]
 
 
 def _unfinished(shard: Shard) -> str:

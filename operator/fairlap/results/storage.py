@@ -74,6 +74,7 @@ def with_claim(volume: Volume, objects: Provisioned) -> Volume:
         persistent_volume=str((claim.get("spec") or {}).get("volumeName") or ""),
         capacity=str(capacity.get("storage") or ""),
         source=source(spec),
+        source_kind=source_kind(spec),
         mount_options=volume.mount_options or tuple(options),
         remarks=(*volume.remarks, *objects.remarks),
     )
@@ -86,10 +87,14 @@ def _provisioner(volume: Json) -> str:
 
 def source(spec: Mapping[str, Any]) -> str:
     """Return the kind of a PersistentVolume's source and what identifies it, from the volume's spec."""
-    for kind, about in spec.items():
-        if kind not in _NO_SOURCE and isinstance(about, Mapping):
-            return " ".join([kind, *(str(about[key]) for key in _IDENTIFIERS if about.get(key) not in (None, ""))])
-    return ""
+    kind = source_kind(spec)
+    about = spec[kind] if kind else {}
+    return " ".join([kind, *(str(about[key]) for key in _IDENTIFIERS if about.get(key) not in (None, ""))])
+
+
+def source_kind(spec: Mapping[str, Any]) -> str:
+    """Return the kind of a PersistentVolume's source, from the volume's spec; "" where there is none."""
+    return next((kind for kind, about in spec.items() if kind not in _NO_SOURCE and isinstance(about, Mapping)), "")
 
 
 def with_mount(volume: Volume, mountinfo: str | None, why_not: str = "") -> Volume:
@@ -122,6 +127,7 @@ def _line(volume: Volume) -> StorageEvidence:
         persistent_volume=volume.persistent_volume,
         capacity=volume.capacity,
         source=volume.source[:1000],
+        source_kind=volume.source_kind,
         file_system=volume.file_system or volume.type or "",
         device=volume.device or volume.mount or "",
         mount_options=",".join(volume.mount_options)[:2000],

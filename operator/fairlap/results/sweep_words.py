@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from fairlap.api.sweep_spec import Objective
 from fairlap.api.sweep_status import SweepResult
 from fairlap.wording.numerals import rate_text
+from fairlap.wording.percentages import signed
+from fairlap_race.contract.as_percent import as_percent
 
 FEWEST_WAITING = 0.95
 """Of the clients' time, by Little's law; with less a step tells of the load generator, too, and is not fitted."""
@@ -28,7 +30,7 @@ def _headline(found: SweepResult, raced: str, objective: Objective | None) -> st
         )
         limit = f"{objective.millis:.10g} ms at {objective.percentile}"
         failed = max((row.error_rate for row in found.rows if row.used), default=0.0)
-        errors = f", while up to {failed:.2%} of a step's requests failed" if failed else ""
+        errors = f", while up to {as_percent(failed, decimals=2)} of a step's requests failed" if failed else ""
         parts.append(f"carries {rate_text(it.value)} {_unit(found)} below {limit} ({sure}){errors}")
     elif objective:
         parts.append(f"has no capacity to be told: {found.capacity_refused}")
@@ -57,13 +59,14 @@ def _limits(found: SweepResult) -> Iterator[str]:
     waiting = [row for row in found.rows if row.waiting_share is not None and row.waiting_share < FEWEST_WAITING]
     if waiting:
         least = min(waiting, key=lambda row: row.waiting_share or 0.0)
+        waited = as_percent(least.waiting_share or 0.0, FEWEST_WAITING)
         yield (
             f"In {len(waiting)} of {len(found.rows)} steps the clients waited for answers less than "
-            f"{FEWEST_WAITING:.0%} of their time ({least.waiting_share:.0%} in {least.step}): the load generator's own "
-            "work is a part of the curve, and no law is fitted to these"
+            f"{as_percent(FEWEST_WAITING)} of their time ({waited} in {least.step}): the load generator's own work is "
+            "a part of the curve, and no law is fitted to these"
         )
     if found.hysteresis is not None:
-        yield f"On the way down a step differs by {found.hysteresis:+.1%} from the way up at most"
+        yield f"On the way down a step differs by {signed(found.hysteresis)} from the way up at most"
 
 
 def _unit(found: SweepResult) -> str:

@@ -1,6 +1,7 @@
 """What the loop knows of a kind that it drives: names, pure functions of a status, and what all plans have."""
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from fairlap.api.steering import Steering
@@ -15,6 +16,10 @@ class LookedAt(Protocol):
     @property
     def status(self) -> Any:
         """The status that stands."""
+
+    @property
+    def now(self) -> datetime:
+        """When it was looked."""
 
 
 class Decided(Protocol):

@@ -1,4 +1,4 @@
-"""One task for each active Benchmark: begun, kept up and ended here.
+"""One task for each active Benchmark or Comparison: begun, kept up and ended here.
 
 kopf's daemons would do the same, but force a finalizer on what they work for, and nobody takes that off when the
 operator is gone.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 AGAIN_SECONDS: Final = 5.0
-"""pause after work on a Benchmark broke off"""
+"""pause after work on an object broke off"""
 
 
 class Stop(asyncio.Event):
@@ -22,7 +22,7 @@ class Stop(asyncio.Event):
 
 
 class Driven(Protocol):
-    """What is done for one Benchmark, and what it knows of it: both are renewed by each event."""
+    """What is done for one object, and what it knows of it: each event renews the latter."""
 
     uid: str
     body: Mapping[str, Any]
@@ -42,7 +42,7 @@ class _Drive:
 
 
 class ObjectTasks:
-    """The tasks, by the Benchmark's uid; none goes to work while `allow` says no."""
+    """The tasks, by the object's uid; none goes to work while `allow` says no."""
 
     def __init__(self) -> None:
         self._allowed = asyncio.Event()
@@ -55,7 +55,7 @@ class ObjectTasks:
         self._allowed.set() if now else self._allowed.clear()
 
     def follow(self, scope: str, driven: Driven) -> None:
-        """Begin the work on a Benchmark; if it is begun already, hand the newest body and indexes over.
+        """Begin the work on an object; if it is begun already, hand the newest body and indexes over.
 
         `scope` is where its events came from, for `end_in`.
         """
@@ -69,7 +69,7 @@ class ObjectTasks:
         self._drives[driven.uid] = _Drive(scope, driven, stop, task)
 
     def end(self, uid: str) -> None:
-        """Let the work on a Benchmark end, after what it is writing; nothing happens when there is none."""
+        """Let the work on an object end, after what it is writing; nothing happens when there is none."""
         drive = self._drives.pop(uid, None)
         if drive is None:
             return
@@ -78,7 +78,7 @@ class ObjectTasks:
         drive.task.add_done_callback(lambda task: self._ending.pop(uid) if self._ending.get(uid) is task else None)
 
     def end_in(self, scope: str) -> None:
-        """Let the work on all Benchmarks of a scope end."""
+        """Let the work on all objects of a scope end."""
         for uid in [uid for uid, drive in self._drives.items() if drive.scope == scope]:
             self.end(uid)
 
@@ -100,8 +100,8 @@ class ObjectTasks:
         while not stop:
             try:
                 await driven.run(stop)
-            except Exception:  # nobody else would tell, and the Benchmark must go on
-                driven.logger.exception("the work on this Benchmark broke off: again in %.0f s", AGAIN_SECONDS)
+            except Exception:  # nobody else would tell, and the object must go on
+                driven.logger.exception("the work on this object broke off: again in %.0f s", AGAIN_SECONDS)
                 await _first_of(stop, seconds=AGAIN_SECONDS)
             else:
                 return

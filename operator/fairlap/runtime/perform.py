@@ -1,7 +1,7 @@
 """Carry out what a plan asks for. Every act can be repeated: names are fixed, "exists" and "gone" are successes."""
 
 from fairlap.api.base import Json
-from fairlap.api.names import PAGE_CACHE_ANNOTATION
+from fairlap.api.names import PAGE_CACHE_ANNOTATION, PAGE_CACHE_OUTCOME_ANNOTATION
 from fairlap.kube.api_server import ApiServer
 from fairlap.manifests.affinity import avoid_kept, avoid_strangers
 from fairlap.manifests.elasticsearch import elasticsearch
@@ -47,9 +47,10 @@ async def _start_alike(api_server: ApiServer, seen: Seen, jobs: list[Json]) -> N
         return
     on = machines_of(elasticsearch_pods(seen.children.pods))
     request = f"{seen.subject.uid}-{step.name}"
-    said = await drop_page_cache(api_server, seen.settings.page_cache, on, request)
+    dropping = await drop_page_cache(api_server, seen.settings.page_cache, on, request)
+    noted = {PAGE_CACHE_ANNOTATION: dropping.sentence, PAGE_CACHE_OUTCOME_ANNOTATION: dropping.outcome}
     for job_manifest in jobs:
-        job_manifest["metadata"].setdefault("annotations", {})[PAGE_CACHE_ANNOTATION] = said
+        job_manifest["metadata"].setdefault("annotations", {}).update(noted)
 
 
 def build_manifests(what: Create, seen: Seen, settings: Settings) -> list[Json]:

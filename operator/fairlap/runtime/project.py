@@ -5,7 +5,7 @@ from typing import Any
 
 from fairlap.api.base import Json
 from fairlap.api.kinds import CONFIG_MAP, ENDPOINT_SLICE, JOB, POD
-from fairlap.api.names import MOST_SPEC_VALUES, PAGE_CACHE_ANNOTATION
+from fairlap.api.names import MOST_SPEC_VALUES, PAGE_CACHE_ANNOTATION, PAGE_CACHE_OUTCOME_ANNOTATION
 from fairlap.api.owners import controller
 from fairlap.api.phases import is_over
 from fairlap.api.small_metadata import shrink_metadata, small_reference
@@ -22,6 +22,7 @@ _ASIDE = "aside"
 _STAYS = ("suspend",)
 _MOST_HELD, _OF_A_VALUE = 48 << 10, 100
 """bytes of a spec, and of each value in it beside its characters"""
+_OF_A_JOB = (PAGE_CACHE_ANNOTATION, PAGE_CACHE_OUTCOME_ANNOTATION)
 _ANNOTATIONS = (rerun.ASKED, rerun.DONE, expiry.EXPIRED)
 _LARGE = ("spec", "status", "data", "binaryData", "endpoints")
 _OF_THE_SCHEMA = 4000
@@ -44,8 +45,8 @@ def project_child(plural: str, body: Body) -> Json:
     elif plural == ENDPOINT_SLICE.plural:
         kept["ready"] = _ready_addresses(body)
     elif plural == JOB.plural:
-        if said := (meta.get("annotations") or {}).get(PAGE_CACHE_ANNOTATION):
-            kept["metadata"]["annotations"] = {PAGE_CACHE_ANNOTATION: said}
+        if noted := _some(meta.get("annotations") or {}, _OF_A_JOB):
+            kept["metadata"]["annotations"] = noted
         suspended = {"suspend": body["spec"].get("suspend", False)}
         kept |= {"spec": suspended, "status": _some(body.get("status") or {}, ("conditions",))}
     elif plural == POD.plural:

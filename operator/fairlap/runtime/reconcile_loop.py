@@ -164,8 +164,8 @@ class ReconcileLoop(ABC, Generic[Status, SeenOf, PlanOf]):
             if why := await why_unreadable(self._api_server, self.kind, error, known_defaults, self.logger):
                 self._end_with(why)
             return 0
-        if self.writer.intended is not None:
-            await self._write(there, seen.status, self.writer.intended)
+        if (unstored := self.writer.said_again(seen.now)) is not None:
+            await self._write(there, seen.status, unstored)
             return 0
         held = self.kind.held(seen.status)
         if self.kind.waits_for_events(seen.status) and self.operator.places.lags(self.uid, held):

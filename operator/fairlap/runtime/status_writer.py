@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Generic
 
 from fairlap.api.base import Json
@@ -70,10 +70,12 @@ class StatusWriter(Generic[Status]):
             told = f"{describe(self.unstored.fields or ())}. What to do: {Reason.CRD_OUTDATED.cure}"
             tell(Announcement("Warning", Reason.CRD_OUTDATED, told))
             self.logger.warning("%s: %s", Reason.CRD_OUTDATED, told)
-        self.intended = None
-        if self.unstored.misleads:
-            # Going on would be wrong, and so would be to decide anew by what is left of it: it is said again, later.
-            self.intended = say_outdated(after, self.unstored.fields, datetime.now(UTC))
+        # Going on would be wrong, and so would be to decide anew by what is left of it: it is said again, later.
+        self.intended = after if self.unstored.misleads else None
+
+    def said_again(self, now: datetime) -> Status | None:
+        """Return what a pass at `now` writes in place of a decision: what is intended, and why it does not stand."""
+        return None if self.intended is None else say_outdated(self.intended, self.unstored.fields, now)
 
     async def end(
         self, api_server: ApiServer, meta: Mapping[str, Any], ending: Ending, tell: Callable[[Announcement], None]

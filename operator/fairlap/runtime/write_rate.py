@@ -1,4 +1,4 @@
-"""How often one Benchmark may be written to, whatever is wrong: a mistake must not become a flood of requests."""
+"""How often one object may be written to, whatever is wrong: a mistake must not become a flood of requests."""
 
 from dataclasses import dataclass
 

@@ -103,37 +103,19 @@ class AllBlocks(NamedTuple):
     """how many they are"""
 
 
-def judge(
-    ratios: Sequence[Sequence[float]],
-    gates: Sequence[Gate],
-    looks: Sequence[Look],
-    priors: Mapping[str, Prior] | None = None,
-) -> list[GateFinding]:
-    """Return the finding of each gate from its cost ratios, block by block.
-
-    Only whole looks count: blocks after the last look that is reached are left for the next one. A gate that one look
-    settles stays so. A worsening that one look shows is not taken back by a later one that shows none, unless that one
-    rules the margin out. A gate that is flat up to a look, and not up to the last one, is not judged there: what has
-    noise, and has shown none yet, cannot say how much it has. Raises ValueError when not even the first look is
-    reached.
-    """
-    there = min(len(series) for series in ratios)
-    reached = [look for look in looks if look.blocks <= there]
-    if not reached:
-        raise ValueError(f"{there} blocks are fewer than the {looks[0].blocks} of the first look")
-    found = judge_as_seen([{look: series[: look.blocks] for look in reached} for series in ratios], gates, priors)
-    return [found[number] for number in range(len(gates))]
-
-
 def judge_as_seen(
     seen: Sequence[Mapping[Look, Sequence[float]]],
     gates: Sequence[Gate],
     priors: Mapping[str, Prior] | None = None,
 ) -> dict[int, GateFinding]:
-    """Return the finding of each gate, by its number, as `judge` does; one that was never seen has none.
+    """Return the finding of each gate, by its number; one that was never seen has none.
 
-    `seen`: for each gate its cost ratios at each look. A later look may have none of it, or others for the same blocks,
-    since a race lacked a task: what was settled before stays so, and what was not takes its share of the level.
+    `seen`: for each gate its cost ratios at each look that is reached: blocks after the last one are left for the next.
+    A gate that one look settles stays so. A worsening that one look shows is not taken back by a later one that shows
+    none, unless that one rules the margin out. A gate that is flat up to a look, and not up to the last one, is not
+    judged there: what has noise, and has shown none yet, cannot say how much it has. A later look may have none of a
+    gate, or others for the same blocks, since a race lacked a task: what was settled before stays so, and what was not
+    takes its share of the level.
     """
     found: dict[int, GateFinding] = {}
     for look in sorted({look for each in seen for look in each}):
@@ -308,7 +290,7 @@ def is_futile(finding: GateFinding, margin: float, last: Look, tests: int) -> bo
     return half > most and t_quantile(last.alpha / tests, df) * error > abs(estimate.mean) + estimate.error
 
 
-def smallest_visible(spread: float, blocks: int, alpha: float = 0.05, power: float = 0.8) -> float:
+def smallest_visible(spread: float, blocks: int, alpha: float = USUAL_ALPHA, power: float = 0.8) -> float:
     """Return the smallest change (0.05: a factor of 1.05) that so many blocks find with probability `power`.
 
     LARGEST_CHANGE stands for any that is larger.

@@ -15,6 +15,7 @@ from statistics import fmean, median, stdev
 from typing import NamedTuple
 
 from fairlap.statistics.distributions import t_quantile
+from fairlap_race.contract.as_percent import as_percent
 
 LEAST_POINTS = 6
 """different numbers of clients; with fewer three parameters have next to nothing left to be wrong by"""
@@ -97,8 +98,8 @@ def fit(points: LoadPoints) -> Fitted:
         return Fitted(refused="no curve of the law goes through these points")
     if law.scatter > WIDEST_SCATTER:
         return Fitted(
-            refused=f"the points lie {law.scatter:.0%} off the fitted curve, and more than {WIDEST_SCATTER:.0%} is not "
-            "the law's shape"
+            refused=f"the points lie {as_percent(law.scatter, WIDEST_SCATTER)} off the fitted curve, and more than "
+            f"{as_percent(WIDEST_SCATTER)} is not the law's shape"
         )
     return _with_peak(law, points, numbers[0], numbers[-1])
 
@@ -241,10 +242,6 @@ class Capacity:
     else from the last step that keeps the objective to the first that does not"""
     by_races: int = 0
     """races that the interval is of; 0 for that of the steps"""
-    below: float | None = None
-    """clients or rate of the last step that keeps the objective"""
-    above: float | None = None
-    """of the first one that does not"""
     refused: str = ""
 
 
@@ -279,10 +276,8 @@ def capacity(races: Sequence[Sequence[LoadStep]], objective: float) -> Capacity:
         logs = [math.log(each.load) for each in found]
         half = t_quantile(0.05, len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
         load = math.exp(fmean(logs))
-        return Capacity(
-            Interval(load, load * math.exp(-half), load * math.exp(half)), len(found), last.size, first.size
-        )
-    return Capacity(Interval(load, min(low, load), max(high, load)), 0, last.size, first.size)
+        return Capacity(Interval(load, load * math.exp(-half), load * math.exp(half)), len(found))
+    return Capacity(Interval(load, min(low, load), max(high, load)))
 
 
 def _medians(races: Sequence[Sequence[LoadStep]]) -> list[LoadStep]:

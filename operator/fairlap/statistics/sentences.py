@@ -2,7 +2,7 @@
 
 from fairlap.statistics.gates import MOST_MORE_BLOCKS, AllBlocks, GateFinding, GateVerdict
 from fairlap.statistics.paired import as_change
-from fairlap.wording.percentages import change_digits, confidence_words, margin_words, signed
+from fairlap.wording.percentages import change_digits, margin_words, short_percent, signed
 
 _LOPSIDED = 0.1
 """A margin above which up and down are visibly not as far in per cent: -33 % is as far from none as +50 %."""
@@ -21,7 +21,7 @@ def describe(what: str, finding: GateFinding, margin: float, *, more_is_better: 
     """
     change, low, high = change_of(finding, more_is_better=more_is_better)
     found_in = of or f"{finding.blocks} pairs"
-    interval = f"{confidence_words(finding.confidence)} interval {signed(low)} to {signed(high)}, {found_in}"
+    interval = f"{short_percent(finding.confidence)} interval {signed(low)} to {signed(high)}, {found_in}"
     match finding.verdict:
         case GateVerdict.NO_DIFFERENCE:
             return f"{what}: no difference that matters: within {_both_ways(margin)} ({interval})"
@@ -40,7 +40,7 @@ def all_blocks_words(found: AllBlocks | None, *, more_is_better: bool) -> str:
     if found is None:
         return ""
     change, low, high = change_of(found, more_is_better=more_is_better)
-    interval = f"{confidence_words(found.confidence)} interval {signed(low)} to {signed(high)}"
+    interval = f"{short_percent(found.confidence)} interval {signed(low)} to {signed(high)}"
     return f"; all {found.blocks} together: {signed(change)} ({interval})"
 
 

@@ -4,13 +4,14 @@ import math
 from typing import Final
 
 from fairlap.wording.numerals import HELD, NOTHING, figure
+from fairlap_race.contract.as_percent import as_percent
 
 _NO_CHANGE: Final = 1e-12
 """A smaller share is nothing but rounding."""
 
 
-def confidence_words(share: float) -> str:
-    """Return a confidence in per cent, with as many digits as it takes not to look certain."""
+def short_percent(share: float) -> str:
+    """Return a share (0 to 1) in per cent with three digits that count at most, or more if it would read as all."""
     digits = next(digits for digits in range(3, 20) if float(f"{share * 100:.{digits}g}") < 100 or share >= 1)
     return f"{figure(share * 100, digits)} %"
 
@@ -66,22 +67,20 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 def share_percent(share: float | None) -> str:
-    """Return a share (0 to 1) as a percentage; a small one never reads as none at all."""
-    if share is None:
-        return NOTHING
-    if 0 < share < 0.0001:
-        return "< 0.01 %"
-    return f"{share * 100:.2f} %"
+    """Return a share (0 to 1) as a cell of a table, in hundredths of a per cent: never as none what is some."""
+    return _of_table(share, 2)
 
 
 def tenths_of_percent(share: float | None) -> str:
-    """Return a share (0 to 1) as a percentage with one digit after the point; "-" when there is none."""
-    return NOTHING if share is None else f"{100 * share:.1f} %"
+    """Return the same in tenths of a per cent; "-" when there is none."""
+    return _of_table(share, 1)
 
 
-def short_percent(share: float) -> str:
-    """Return a share (0 to 1) as a percentage with at most three digits that count."""
-    return f"{100 * share:.3g} %"
+def _of_table(share: float | None, decimals: int) -> str:
+    if share is None:
+        return NOTHING
+    least = 10.0**-decimals
+    return f"< {least:g} %" if 0 < share * 100 < least else as_percent(share, decimals=decimals)
 
 
 def two_digits(percent: float) -> str:

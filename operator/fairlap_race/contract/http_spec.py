@@ -15,7 +15,8 @@ MOST_LOADS, MOST_CLIENTS, MOST_RATE, MOST_HOSTS = 200, 10_000, 1_000_000, 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@/-]{0,62}")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
 _VALUE = re.compile(r"[ -~]{0,1000}")
-_OURS = frozenset({"authorization", "cookie", "host", "content-length", "transfer-encoding", "connection"})
+OWN_HEADERS = frozenset({"authorization", "cookie", "host", "content-length", "transfer-encoding", "connection"})
+"""No user's to set."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def _find_wrong_headers(headers: Mapping[str, Any]) -> Iterator[str]:
     if len(headers) > 50:
         yield f"http.headers: there are {len(headers)}; write 50 at most"
     for name, value in headers.items():
-        if name.lower() in _OURS:
+        if name.lower() in OWN_HEADERS:
             yield f"http.headers.{name}: is not a user's to set; credentials come from a Secret"
         elif not _HEADER.fullmatch(name):
             yield f"http.headers: {name!r} is no name of a header; write letters, digits and hyphens"

@@ -954,7 +954,7 @@ class Reason(StrEnum):
             "it sent requests late although its clients were free."
         ),
         example=(
-            "the load generator was saturated: …sent requests late although its clients were free: …hungry (10% busy)…"
+            "the load generator was saturated: …sent requests late although its clients were free: …hungry (10 % busy)…"
         ),
         test=_RACE,
     )

@@ -170,7 +170,9 @@ class EnvironmentRecord:
     build_flavor: str | None = None
     lucene_version: str | None = None
     plugins: tuple[str, ...] | None = None
-    """each with its version; None when not known"""
+    """each with its version, for people; None when not known"""
+    plugin_versions: Mapping[str, str] | None = None
+    """by name, with on how many nodes where not on all; None when not known, or where an older runner wrote it"""
     modules: tuple[str, ...] | None = None
     """parts of the release; None when not known, or left out of the record"""
     cluster_settings: Mapping[str, str] | None = None

@@ -35,6 +35,10 @@ _ORDINARY = re.compile(r"/[^/]+/(_doc|_create|_update|_bulk)(/.*)?|/_bulk")
 class LinesError(ValueError):
     """A file of requests cannot be replayed; a sentence that names the line, what is wrong and what to write."""
 
+    def __init__(self, where: str, what: str, cure: str = "") -> None:
+        super().__init__(f"{where}: {what}; {cure}" if cure else f"{where}: {what}")
+        self.what = what
+
 
 @dataclass(frozen=True)
 class RequestLine:
@@ -81,48 +85,49 @@ def read_lines(
         size += len(line)
         where = f"{name} line {number}"
         if number > MOST_LINES or size > MOST_BYTES:
-            raise LinesError(
-                f"{where}: a file of requests has at most {MOST_LINES:,} lines and {MOST_BYTES >> 20} MiB, since "
-                f"{'k6' if over_http else 'each process of Rally'} holds it in memory; leave some out"
-            )
+            holder = "k6" if over_http else "each process of Rally"
+            most = f"{MOST_LINES:,} lines and {MOST_BYTES >> 20} MiB"
+            what = f"a file of requests has at most {most}, since {holder} holds it in memory"
+            raise LinesError(where, what, "leave some out")
         if number == 1 and line.startswith(_BOM):
-            raise LinesError(f"{where}: the file begins with a byte order mark; save it as UTF-8 without one")
+            raise LinesError(where, "the file begins with a byte order mark", "save it as UTF-8 without one")
         if line.endswith(b"\r\n"):
-            raise LinesError(f"{where}: the line ends with CR LF, as Windows writes it; save the file with LF")
+            raise LinesError(where, "the line ends with CR LF, as Windows writes it", "save the file with LF")
         text = line.rstrip(b"\n")
         if not text:
             empty = empty or number
             continue
         if empty:
-            raise LinesError(f"{name} line {empty}: the line is empty; write a path or a JSON object, or leave it out")
+            raise LinesError(
+                f"{name} line {empty}", "the line is empty", "write a path or a JSON object, or leave it out"
+            )
         yield _request(text, where, writes, over_http)
     if number == 0 or empty == 1:
-        raise LinesError(f"{name}: the file is empty; write a request in each line: a path, or a JSON object with path")
+        raise LinesError(name, "the file is empty", "write a request in each line: a path, or a JSON object with path")
 
 
 def _request(line: bytes, where: str, writes: bool, over_http: bool) -> RequestLine:
     if len(line) > MOST_LINE_BYTES:
-        raise LinesError(f"{where}: the line has {len(line):,} bytes; a request may have {MOST_LINE_BYTES:,}")
+        raise LinesError(where, f"the line has {len(line):,} bytes", f"a request may have {MOST_LINE_BYTES:,}")
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise LinesError(f"{where}: the line is not UTF-8 text: {error.reason}; save the file as UTF-8") from None
+        raise LinesError(where, f"the line is not UTF-8 text: {error.reason}", "save the file as UTF-8") from None
     found = RequestLine("GET", text) if text.startswith("/") else _from_json(text, where)
     if not is_path(found.path):
-        raise LinesError(
-            f"{where}: {_shown(found.path)} is no path; write one that begins with one slash, as "
-            "/shop/_search?q=shoes, with all but printable ASCII percent-encoded, and # as %23, % as %25"
+        cure = (
+            "write one that begins with one slash, as /shop/_search?q=shoes, with all but printable ASCII "
+            "percent-encoded, and # as %23, % as %25"
         )
+        raise LinesError(where, f"{_shown(found.path)} is no path", cure)
     if found.method == "HEAD" and not over_http:
-        raise LinesError(f"{where}: Rally takes a HEAD that is answered by 404 as a success; write GET")
+        raise LinesError(where, "Rally takes a HEAD that is answered by 404 as a success", "write GET")
     methods = (*_METHODS, "HEAD", "PATCH", "OPTIONS") if over_http else _METHODS
     if found.method not in methods:
-        raise LinesError(f"{where}: the method {_shown(found.method)} is none of {', '.join(methods)}; write one")
+        raise LinesError(where, f"the method {_shown(found.method)} is none of {', '.join(methods)}", "write one")
     if not (found.reads or writes or over_http):
-        raise LinesError(
-            f"{where}: {found.method} {_shown(found.path)} does more than read; leave it out, or write "
-            "race.params.allow_writes: true"
-        )
+        cure = "leave it out, or write race.params.allow_writes: true"
+        raise LinesError(where, f"{found.method} {_shown(found.path)} does more than read", cure)
     return found
 
 
@@ -130,26 +135,25 @@ def _from_json(text: str, where: str) -> RequestLine:
     try:
         data = json.loads(text, parse_constant=_no_number, parse_float=_float)
     except RecursionError:
-        raise LinesError(f"{where}: the JSON is nested too deeply") from None
+        raise LinesError(where, "the JSON is nested too deeply") from None
     except ValueError as error:
-        raise LinesError(
-            f"{where}: {_shown(text)} is neither a path, which begins with a slash, nor JSON: {_words(error)}"
-        ) from None
+        what = f"{_shown(text)} is neither a path, which begins with a slash, nor JSON: {_words(error)}"
+        raise LinesError(where, what) from None
     if not isinstance(data, Mapping):
-        raise LinesError(f'{where}: {_shown(text)} is not a JSON object; write {{"path": "/shop/_search", "body": …}}')
+        raise LinesError(where, f"{_shown(text)} is not a JSON object", 'write {"path": "/shop/_search", "body": …}')
     if "\\ud" in text.lower() and not _can_be_sent(data):
-        raise LinesError(f"{where}: a text has half of a character (\\ud800 to \\udfff); write both halves")
+        raise LinesError(where, "a text has half of a character (\\ud800 to \\udfff)", "write both halves")
     if unknown := [str(key) for key in data if key not in _MEMBERS]:
         known = ", ".join(_MEMBERS)
-        raise LinesError(f"{where}: there is no member {_shown(unknown[0])}; a request has {known}; leave it out")
+        raise LinesError(where, f"there is no member {_shown(unknown[0])}", f"a request has {known}; leave it out")
     path, body = data.get("path"), data.get("body")
     if not isinstance(path, str):
-        raise LinesError(f'{where}: the object has no path; write "path": "/shop/_search"')
+        raise LinesError(where, "the object has no path", 'write "path": "/shop/_search"')
     method = data.get("method", "GET" if body is None else "POST")
     if not isinstance(method, str):
-        raise LinesError(f'{where}: the method must be a text, as "GET"')
+        raise LinesError(where, 'the method must be a text, as "GET"')
     if body is not None and not isinstance(body, Mapping | list | str):
-        raise LinesError(f"{where}: the body must be an object, a list with an item for each of its lines, or a text")
+        raise LinesError(where, "the body must be an object, a list with an item for each of its lines, or a text")
     return RequestLine(method.upper(), path, body)
 
 

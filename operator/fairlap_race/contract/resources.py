@@ -22,6 +22,8 @@ MAX_RESOURCES_BYTES = 150 * 1024
 """Before it is compressed. A ConfigMap holds 1 MiB, of which the record and its two archives may take 800 KiB."""
 ELASTICSEARCH = "elasticsearch"
 LOAD_GENERATOR = "load-generator"
+PROMETHEUS = "prometheus"
+"""The source of columns that are of single containers; Elasticsearch itself tells of its whole device."""
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,8 @@ class Volume:
     capacity: str = ""
     source: str = ""
     """kind of the volume's source and what identifies it, for example csi ebs.csi.aws.com vol-1"""
+    source_kind: str = ""
+    """the kind alone"""
     file_system: str = ""
     """as the kernel mounted it"""
     device: str = ""
@@ -245,6 +249,16 @@ def _without_empty(data: Any) -> Any:
     return [_without_empty(item) for item in data] if isinstance(data, list) else data
 
 
+def note(about: str, words: str) -> str:
+    """Return a note of a machine that is about a group of columns, or about whoever told them."""
+    return f"{about}: {words}"
+
+
+def is_note_on(text: str, about: str) -> bool:
+    """Return whether a note, as it stands in a stored table, is about this group of columns."""
+    return text.startswith(note(about, ""))
+
+
 def known(usage: Usage, columns: Iterable[str]) -> bool:
     """Tell whether any of the columns has a value."""
     return any(getattr(usage, column) is not None for column in columns)
@@ -273,7 +287,7 @@ def merged(base: Machine, better: Machine, source: str) -> Machine:
         race=mix(base.race, better.race),
         tasks=tasks or better.tasks,
         sources={**base.sources, **dict.fromkeys(taken, source)},
-        notes=tuple(n for n in base.notes if not any(n.startswith(f"{g}:") for g in taken)) + better.notes,
+        notes=tuple(it for it in base.notes if not any(is_note_on(it, group) for group in taken)) + better.notes,
         cpu_limit=base.cpu_limit if better.cpu_limit is None else better.cpu_limit,
         memory_limit_bytes=base.memory_limit_bytes if better.memory_limit_bytes is None else better.memory_limit_bytes,
     )

@@ -41,6 +41,16 @@ class TrackCorpus:
     """downloaded, generated, or cache"""
     url: str | None = None
 
+    @property
+    def content(self) -> str:
+        """Which documents these are; where they came from changes no race."""
+        return f"{self.name}/{self.file}, {self.bytes} bytes, {self.sha256}"
+
+    @property
+    def line(self) -> str:
+        """What a status says of it, for people."""
+        return f"{self.content}, {self.origin}"
+
 
 @dataclass(frozen=True)
 class TrackRecord:

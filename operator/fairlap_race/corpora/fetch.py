@@ -131,14 +131,14 @@ def _download(
     stop: threading.Event,
     test_mode: bool,
 ) -> None:
-    words, tag = "", ""
+    words, tag, missing = "", "", False
     for attempt in range(ATTEMPTS):
         if attempt and stop.wait(backoff(attempt)):
             raise StoppedError
         try:
             tag, total = _go_on(need, target, tag, expected, partial, tell, stop)
         except urllib.error.HTTPError as error:
-            words = _status(error.code)
+            words, missing = _status(error.code), error.code == http.HTTPStatus.NOT_FOUND
             if error.code == 416:
                 target.unlink(missing_ok=True)
             elif error.code < 500 and error.code not in (408, 429):
@@ -155,8 +155,8 @@ def _download(
         words = f"the connection ended after {size} of {expected or total} bytes"
     size = target.stat().st_size if target.exists() else 0
     if expected is not None and size > expected:
-        words = f"it has more than the {expected} bytes that the track says"
-    raise TrackError(Reason.CORPUS_MISSING, _not_had(need, words, test_mode))
+        words, missing = f"it has more than the {expected} bytes that the track says", False
+    raise TrackError(Reason.CORPUS_MISSING, _not_had(need, words, missing and test_mode))
 
 
 def _status(code: int) -> str:
@@ -213,9 +213,10 @@ def _go_on(
         return "" if found.startswith("W/") else found, total
 
 
-def _not_had(need: CorpusFile, words: str, test_mode: bool) -> str:
+def _not_had(need: CorpusFile, words: str, missing_in_test: bool) -> str:
+    """Return why a file could not be downloaded; `missing_in_test`: the server has none, and it was for test mode."""
     text = f"corpus {need.corpus}: {need.url} could not be downloaded: {words}"
-    if test_mode and "HTTP 404" in words and need.document_file.partition(".")[0].endswith("-1k"):
+    if missing_in_test and need.document_file.partition(".")[0].endswith("-1k"):
         text += "; the track has no documents for a smoke test: write smokeTest: false"
     return text
 

@@ -18,9 +18,10 @@ from types import MappingProxyType
 from typing import Any
 
 import urllib3
-from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ProtocolError
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ProtocolError, SSLError
 
 from fairlap_race.contract.secrets import SYSTEM_CAS, no_passphrase, read_api_key, read_secret
+from fairlap_race.contract.tls_trouble import TlsTrouble, tls_trouble
 from fairlap_race.elasticsearch.answers import dig
 
 TIMEOUT_SECONDS = 30.0
@@ -36,13 +37,24 @@ class ElasticsearchError(Exception):
     """Elasticsearch did not answer, or not with success; `status` is None without an answer.
 
     Its message stands in a status that others read, so it has no word of an answer: any host can be asked, also one
-    that only the pod can reach. `answer` has what was said, for decisions.
+    that only the pod can reach. `answer` has what was said, and `tls` what kept TLS from it, for decisions; `why` is
+    the message without the request.
     """
 
-    def __init__(self, message: str, status: int | None = None, answer: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        status: int | None = None,
+        answer: str = "",
+        *,
+        why: str = "",
+        tls: TlsTrouble | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.answer = answer
+        self.why = why or message
+        self.tls = tls
 
 
 class ElasticsearchClient:
@@ -146,21 +158,25 @@ class ElasticsearchClient:
                 status, data = self._send(host, method, path, timeout, body, headers, most_bytes)
         except (HTTPError, OSError) as error:
             cause = _cause(error)
-            words = "the answer is not HTTP" if _quotes(cause) else f"{type(cause).__name__}: {cause}"
-            raise ElasticsearchError(f"{method} {path} at {host}: {words}") from error
+            why = "the answer is not HTTP" if _quotes(cause) else f"{type(cause).__name__}: {cause}"
+            # urllib3's own error is of a server's name that it compares itself.
+            tls = TlsTrouble.UNTRUSTED if isinstance(cause, SSLError) else tls_trouble(cause)
+            raise ElasticsearchError(f"{method} {path} at {host}: {why}", why=why, tls=tls) from error
         except ValueError as error:  # http.client quotes the header, which may be a secret
-            words = f"{type(error).__name__}: no such request can be sent"
-            raise ElasticsearchError(f"{method} {path} at {host}: {words}") from None
+            why = f"{type(error).__name__}: no such request can be sent"
+            raise ElasticsearchError(f"{method} {path} at {host}: {why}", why=why) from None
         if status >= 300:
             text = data[:500].decode("utf-8", "replace")
-            kind = _exception_type(data)
-            raise ElasticsearchError(f"{method} {path}: HTTP {status}{kind}", status, text)
+            why = f"HTTP {status}{_exception_type(data)}"
+            raise ElasticsearchError(f"{method} {path}: {why}", status, text, why=why)
         if most_bytes is not None and len(data) > most_bytes:
-            raise ElasticsearchError(f"{method} {path}: the answer has more than {most_bytes} bytes", status)
+            why = f"the answer has more than {most_bytes} bytes"
+            raise ElasticsearchError(f"{method} {path}: {why}", status, why=why)
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as error:
-            raise ElasticsearchError(f"{method} {path}: the answer is not JSON", status) from error
+            why = "the answer is not JSON"
+            raise ElasticsearchError(f"{method} {path}: {why}", status, why=why) from error
 
     def _send(
         self,

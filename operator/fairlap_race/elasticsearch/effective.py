@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -58,12 +59,25 @@ def index_state(settings: Any, mapping: Any, source_mode: str | None) -> IndexSt
 
 def plugins(nodes: Any) -> tuple[str, ...] | None:
     """Return each plugin with its version, and on how many nodes where not on all, from `_nodes/plugins`."""
-    return _installed(nodes, "plugins", with_version=True)
+    found = _installed(nodes, "plugins", "name", "version")
+    return None if found is None else tuple(f"{name} {version}{where}" for (name, version), where in found)
+
+
+def plugin_versions(nodes: Any) -> dict[str, str] | None:
+    """Return the version of each plugin by its name, as `plugins` tells them; several where the nodes differ."""
+    found = _installed(nodes, "plugins", "name", "version")
+    if found is None:
+        return None
+    versions: dict[str, list[str]] = {}
+    for (name, version), where in found:
+        versions.setdefault(name, []).append(f"{version}{where}")
+    return {name: ", ".join(each) for name, each in versions.items()}
 
 
 def modules(nodes: Any) -> tuple[str, ...] | None:
     """Return each module, which is a part of the release, from `_nodes/plugins`."""
-    return _installed(nodes, "modules", with_version=False)
+    found = _installed(nodes, "modules", "name")
+    return None if found is None else tuple(f"{name}{where}" for (name,), where in found)
 
 
 def cluster_settings(answer: Any) -> dict[str, str]:
@@ -83,18 +97,16 @@ def node_settings(answer: Any) -> dict[str, str]:
     return _first({name: " or ".join(sorted({each.get(name, "not set") for each in listed})) for name in names})
 
 
-def _installed(nodes: Any, part: str, *, with_version: bool) -> tuple[str, ...] | None:
+def _installed(nodes: Any, part: str, *keys: str) -> list[tuple[tuple[str, ...], str]] | None:
+    """Return the values of `keys` of all that is installed, sorted, and on how many nodes where not on all."""
     listed = [dig(node, part) for node in (dig(nodes, "nodes") or {}).values()]
     if not listed or not all(isinstance(each, list) for each in listed):
         return None
-    count: dict[str, int] = {}
-    for each in listed:
-        for it in each:
-            name = " ".join(str(it.get(key)) for key in ("name", "version")[: 2 if with_version else 1])
-            count[name] = count.get(name, 0) + 1
-    return tuple(
-        name if on == len(listed) else f"{name} (on {on} of {len(listed)} nodes)" for name, on in sorted(count.items())
-    )
+    count = Counter(tuple(str(it.get(key)) for key in keys) for each in listed for it in each)
+    return [
+        (values, "" if on == len(listed) else f" (on {on} of {len(listed)} nodes)")
+        for values, on in sorted(count.items())
+    ]
 
 
 def _texts(settings: Any, left_out: re.Pattern[str]) -> dict[str, str]:

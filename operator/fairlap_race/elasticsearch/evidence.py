@@ -7,12 +7,12 @@ are not the user's, except the backing indices of the user's data streams.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
-from fairlap_race.contract.index_settings import CODEC, SOURCE_MODE, stream_of
+from fairlap_race.contract.index_settings import stream_of
 from fairlap_race.contract.record import EnvironmentRecord, Fresh, IndexRecord, Node, Pipeline, Shard, Totals
 from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.elasticsearch import behind_names, effective, ingest, segment_sizes
@@ -119,53 +119,56 @@ def after(
     Only of the indices that are `mine`. Raises ElasticsearchError.
     """
     settings = _get(client, "/_all/_settings?flat_settings=true&expand_wildcards=all")
-    names = behind_names.read_names(
-        _allowed(client, behind_names.ALIASES), _allowed(client, behind_names.STREAMS), settings
-    )
+    aliases, streams = _allowed(client, behind_names.ALIASES), _allowed(client, behind_names.STREAMS)
+    names = behind_names.read_names(aliases, streams, settings)
     failures = {name: stream for name, stream in names.failures.items() if mine(stream) or mine(name)}
     user = sorted(name for name in settings if mine(name) and name not in failures)
     red, closed = _red(client), _closed(client)
-    # Documents count only once they are searchable. Nothing is measured any more. A red index takes a minute to refuse.
-    for name in (it for it in (*user, *failures) if it not in red | closed):
-        client.post(f"/{quote(name, safe='')}/_refresh", timeout=300)
+    unsearchable = red | closed
+    _refresh(client, (name for name in (*user, *failures) if name not in unsearchable))
     members = client.get("/_cluster/state/nodes")
     node_settings = client.get("/_nodes/settings?flat_settings=true")
     health = _get(client, _HEALTH)
     stats = _get(client, f"{_STATS}&expand_wildcards=all")
     node_stats = client.get("/_nodes/stats/ingest,jvm")
     definitions = _allowed(client, "/_ingest/pipeline")
-    version, wanted = start.environment.version, {*asked_for, CODEC}
 
     def index(name: str) -> IndexRecord:
-        documents = None if name in red | closed else count(client, name)
+        documents = None if name in unsearchable else count(client, name)
         found = read_index(name, settings, node_settings, health, stats, documents, names)
-        found = replace(found, closed=name in closed)
         answer, mapping = index_evidence.ask_settings(client, name)
-        if answer is None or (mapping is None and SOURCE_MODE in wanted):
-            return found
-        known = {*wanted, SOURCE_MODE} if mapping is not None else wanted
-        in_effect = index_evidence.read_settings(name, known, answer, node_settings, mapping, version)
-        state = effective.index_state(dig(answer, name), dig(mapping, name), in_effect.get(SOURCE_MODE))
-        return replace(
-            found,
-            codec=in_effect.get(CODEC, found.codec),
-            settings={key: in_effect[key] for key in asked_for if key in in_effect},
-            explicit=state.explicit if name in user[:_WITH_EXPLICIT] else {},
-            defaults=state.defaults if name in user[:_WITH_DEFAULTS] else {},
-            settings_digest=state.settings_digest,
-            mapping_digest=state.mapping_digest,
-        )
+        version = start.environment.version
+        found = index_evidence.with_settings(found, asked_for, answer, mapping, node_settings, version)
+        return replace(found, closed=name in closed)
 
     shards = index_evidence.shards(client, user)
     sizes = segment_sizes.read_sizes(_allowed(client, segment_sizes.PATH), members, shards)
-    indices = tuple(sizes.of_index(index(name)) for name in user)
+    indices = tuple(sizes.of_index(_shortened(index(name), place)) for place, name in enumerate(user))
     return After(
         indices=indices,
         shards=sizes.of_shards(shards),
         pipelines=ingest.read_pipelines(start.node_stats, node_stats, definitions),
-        failure_stores=_failed_documents(client, {it: failures[it] for it in failures if it not in red | closed}),
+        failure_stores=_failed_documents(client, {it: failures[it] for it in failures if it not in unsearchable}),
         nodes_restarted=restarted(start.ephemeral_ids, ephemeral_ids(members)),
         totals=sizes.of_totals(read_totals(user, stats, start.node_stats, node_stats), indices),
+    )
+
+
+def _refresh(client: ElasticsearchClient, names: Iterable[str]) -> None:
+    """Make documents searchable, before which they do not count; nothing is measured any more.
+
+    Not for a red index, which takes a minute to refuse.
+    """
+    for name in names:
+        client.post(f"/{quote(name, safe='')}/_refresh", timeout=300)
+
+
+def _shortened(index: IndexRecord, place: int) -> IndexRecord:
+    """Return one of the user's indices, by its place among them, with as many settings as are kept one by one there."""
+    return replace(
+        index,
+        explicit=index.explicit if place < _WITH_EXPLICIT else {},
+        defaults=index.defaults if place < _WITH_DEFAULTS else {},
     )
 
 
@@ -246,6 +249,7 @@ def read_environment(root: Any, nodes: Any, stats: Any, members: Any) -> Environ
         build_flavor=dig(root, "version", "build_flavor") or dig(first, "build_flavor"),
         lucene_version=dig(root, "version", "lucene_version"),
         plugins=effective.plugins(nodes),
+        plugin_versions=effective.plugin_versions(nodes),
         modules=effective.modules(nodes),
         nodes=tuple(sorted(found, key=lambda node: node.name)),
     )

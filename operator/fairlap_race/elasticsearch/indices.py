@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from fairlap_race.contract.index_settings import NODE_SCOPED, SOURCE_MODE
-from fairlap_race.contract.record import Shard
-from fairlap_race.elasticsearch.answers import whole_number
+from fairlap_race.contract.index_settings import CODEC, NODE_SCOPED, SOURCE_MODE
+from fairlap_race.contract.record import IndexRecord, Shard
+from fairlap_race.elasticsearch import effective
+from fairlap_race.elasticsearch.answers import dig, whole_number
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 
 
@@ -50,6 +52,31 @@ def read_settings(
         else:
             found[name] = defaults.get(name)
     return found
+
+
+def with_settings(
+    found: IndexRecord, asked_for: Collection[str], answer: Any, mapping: Any, nodes: Any, version: str | None
+) -> IndexRecord:
+    """Return an index with its codec, the settings `asked_for` and all others as they are in effect.
+
+    `answer`, `mapping` and `nodes` are the answers to `_settings?include_defaults`, `_mapping` and `_nodes/settings`.
+    As it is without an answer; so, too, without a mapping, where that would have to tell how _source is kept.
+    """
+    wanted = {*asked_for, CODEC}
+    if answer is None or (mapping is None and SOURCE_MODE in wanted):
+        return found
+    known = {*wanted, SOURCE_MODE} if mapping is not None else wanted
+    in_effect = read_settings(found.name, known, answer, nodes, mapping, version)
+    state = effective.index_state(dig(answer, found.name), dig(mapping, found.name), in_effect.get(SOURCE_MODE))
+    return replace(
+        found,
+        codec=in_effect.get(CODEC, found.codec),
+        settings={key: in_effect[key] for key in asked_for if key in in_effect},
+        explicit=state.explicit,
+        defaults=state.defaults,
+        settings_digest=state.settings_digest,
+        mapping_digest=state.mapping_digest,
+    )
 
 
 def of_nodes(name: str, nodes: Any, default: Any = None) -> Any:
@@ -103,7 +130,7 @@ def read_shards(rows: Any, user: Collection[str]) -> tuple[Shard, ...]:
             primary=row.get("prirep") == "p",
             state=str(row.get("state") or ""),
             # A shard that moves is shown as "here -> address id there".
-            node=str(row["node"]).split(" ")[0] if row.get("node") else None,
+            node=str(row["node"]).partition(" -> ")[0] if row.get("node") else None,
             documents=whole_number(row.get("docs")),
             store_bytes=whole_number(row.get("store")),
             why=row.get("unassigned.reason"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from fairlap_race.contract.resources import Volume
+from fairlap_race.contract.resources import Volume, note
 from fairlap_race.contract.series import Sample
 from fairlap_race.elasticsearch.answers import dig
 from fairlap_race.linux.cgroup import MANY_BYTES
@@ -21,8 +21,8 @@ _WANTED = (
 )
 STATS_PATH = "/_nodes/stats/jvm,os,process,fs?filter_path=" + ",".join(f"nodes.*.{name}" for name in _WANTED)
 FS_PATH = "/_nodes/stats/fs?filter_path=nodes.*.name,nodes.*.fs.data"
-DISK_NOTE = "disk: what the whole device that holds the data did, not Elasticsearch alone"
-PROCESS_NOTE = "cpu: of Elasticsearch's process; its control group could not be read by Elasticsearch"
+DISK_NOTE = note("disk", "what the whole device that holds the data did, not Elasticsearch alone")
+PROCESS_NOTE = note("cpu", "of Elasticsearch's process; its control group could not be read by Elasticsearch")
 _GROWING = (
     ("throttled_periods", 1.0, ("os", "cgroup", "cpu", "stat", "number_of_times_throttled")),
     ("throttled_seconds", 1e-9, ("os", "cgroup", "cpu", "stat", "time_throttled_nanos")),
@@ -56,7 +56,7 @@ def node_samples(stats: Any) -> dict[str, Sample]:
 
 
 def collected(samples: Mapping[str, Sample]) -> dict[str, CollectionTime]:
-    """Return for each node that tells it the time that its garbage collections have taken, and its processors."""
+    """Return for each node that tells it the time of its garbage collections, its CPU time, and its CPU limit."""
     found = {}
     for node, sample in samples.items():
         told = [sample.values[name] for name in ("young_gc_millis", "old_gc_millis") if name in sample.values]

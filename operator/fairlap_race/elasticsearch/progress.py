@@ -6,15 +6,25 @@ The functions that read are pure; the others ask.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairlap_race.elasticsearch.answers import dig, in_list, in_mapping, whole_number
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 
+_OF_DISKS = "disk_threshold"
+"""Elasticsearch's decider of where a shard may be that looks at how full the disks are."""
 _LONG_TASKS = re.compile(
     r"^indices:(admin/forcemerge|admin/shrink|admin/resize|data/write/(reindex|update/byquery|delete/byquery)|data/read/)"
     r"|^cluster:admin/(snapshot|repository)"
 )
+
+
+class Standstill(NamedTuple):
+    """Why a cluster may not go on."""
+
+    sentence: str
+    full_disks: bool = False
+    """whether full disks keep the unassigned shard from a node"""
 
 
 def get_work(client: ElasticsearchClient) -> tuple[tuple[int, ...], int]:
@@ -55,19 +65,25 @@ def read_work(stats: Any, recovery: Any, tasks: Any) -> tuple[tuple[int, ...], i
     return (*counters, copied), merging + sum(1 for name in names if _LONG_TASKS.match(name))
 
 
-def explain_standstill(client: ElasticsearchClient) -> str:
-    """Return in one sentence why the cluster may not go on: its health, and why a shard is unassigned."""
+def explain_standstill(client: ElasticsearchClient) -> Standstill:
+    """Return why the cluster may not go on: its health, and why a shard is unassigned."""
     try:
         health = client.get("/_cluster/health", timeout=5)
     except ElasticsearchError as error:
-        return str(error)
+        return Standstill(str(error))
+    return read_standstill(health, _unassigned(client) if dig(health, "unassigned_shards") else None)
+
+
+def read_standstill(health: Any, why: Any) -> Standstill:
+    """Return `explain_standstill` from the answers of the health and the allocation explain API; None for no answer."""
     text = f"cluster health is {dig(health, 'status')}, {dig(health, 'unassigned_shards')} shards unassigned"
-    if not dig(health, "unassigned_shards"):
-        return text
-    why = _unassigned(client)
     index = f" (index {dig(why, 'index')})" if dig(why, "index") else ""
-    found = [str(dig(decider, "explanation")) for node in _refusals(why) for decider in node]
-    return f"{text}{index}: {'; '.join(dict.fromkeys(found))}"[:1500] if found else text
+    deciders = [decider for node in _refusals(why) for decider in node]
+    if not deciders:
+        return Standstill(text)
+    told = dict.fromkeys(str(dig(decider, "explanation")) for decider in deciders)
+    full = any(dig(decider, "decider") == _OF_DISKS for decider in deciders)
+    return Standstill(f"{text}{index}: {'; '.join(told)}"[:1500], full)
 
 
 def find_full_disks(client: ElasticsearchClient) -> str:
@@ -78,7 +94,7 @@ def find_full_disks(client: ElasticsearchClient) -> str:
 def read_full_disks(why: Any) -> str:
     """Return `find_full_disks` from the answer of the allocation explain API."""
     nodes = _refusals(why)
-    disks_alone = all({str(dig(decider, "decider")) for decider in node} == {"disk_threshold"} for node in nodes)
+    disks_alone = all({str(dig(decider, "decider")) for decider in node} == {_OF_DISKS} for node in nodes)
     if not (nodes and disks_alone and dig(why, "primary") and dig(why, "can_allocate") == "no"):
         return ""
     found = dict.fromkeys(str(dig(decider, "explanation")) for node in nodes for decider in node)

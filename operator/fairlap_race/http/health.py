@@ -13,6 +13,7 @@ from fairlap_race.contract.http_record import HttpHost
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.secrets import SYSTEM_CAS, basic, no_passphrase, read_api_key, read_secret
+from fairlap_race.contract.tls_trouble import TlsTrouble, tls_trouble
 
 PATIENCE = 30.0
 """Seconds for all hosts together: a server that has just been started may take a moment."""
@@ -99,8 +100,8 @@ def look_at_host(host: str, path: str, access: Access) -> HttpHost:
         server = answer.headers.get("Server")
         found = HttpHost(host, answer.status, server and server[:_LONGEST_SERVER])
     except ssl.SSLError as error:
-        refused = "CERTIFICATE_REQUIRED" in str(error)
-        reason = Reason.AUTHENTICATION_FAILED if refused else Reason.TLS_UNTRUSTED
+        asked_for = tls_trouble(error) is TlsTrouble.CERTIFICATE_ASKED
+        reason = Reason.AUTHENTICATION_FAILED if asked_for else Reason.TLS_UNTRUSTED
         raise UnhealthyError(reason, f"{asked}: {error}") from error
     except (OSError, UnicodeError, http.client.HTTPException) as error:  # a name may have a part that is no label
         words = "that is no HTTP" if isinstance(error, http.client.HTTPException) else str(error)

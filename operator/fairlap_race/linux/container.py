@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fairlap_race.contract.resources import note
 from fairlap_race.contract.series import Sample
 from fairlap_race.linux.cgroup import ROOT, is_version_2, read_signals
 from fairlap_race.linux.kernel_files import read_text, whole_number
 from fairlap_race.linux.pressure import read_pressures
 
-PRESSURE_NOTE = "pressure: of the whole machine; the control group has none of its own"
+PRESSURE_NOTE = note("pressure", "of the whole machine; the control group has none of its own")
 
 
 def read_container(root: Path = ROOT, proc: Path = Path("/proc")) -> Sample:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 
 from fairlap_race.contract.reasons import Reason
 
@@ -116,6 +117,11 @@ def error_words(output: str) -> str:
 def warnings(output: str) -> tuple[str, ...]:
     """Return the warnings in Rally's `output`, each once, in order."""
     return tuple(dict.fromkeys(line.strip() for line in _WARNING_LINE.findall(output)))
+
+
+def without_warnings_on(tasks: Collection[str], found: Iterable[str]) -> tuple[str, ...]:
+    """Return those of Rally's warnings that name none of the tasks: Rally writes a task's name in brackets."""
+    return tuple(text for text in found if not any(f"[{task}]" in text for task in tasks))
 
 
 def dropped_samples(log_text: str) -> bool:

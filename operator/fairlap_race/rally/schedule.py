@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from fairlap_race.contract.as_percent import as_percent
 from fairlap_race.contract.http_record import HttpAnswers
 from fairlap_race.contract.record import LoadGenerator, Task
 from fairlap_race.contract.schedule_record import BUSY, CLIENT_KEPT, ScheduleRecord
@@ -197,7 +198,7 @@ def _lateness(task: Task) -> str:
     if task.http is not None:
         return _lateness_of_k6(task.http, task.schedule or ScheduleRecord())
     free = _free_share(task)
-    return f"{free:.0%} busy" if free is not None and free < BUSY else ""
+    return f"{as_percent(free, BUSY)} busy" if free is not None and free < BUSY else ""
 
 
 def _lateness_of_k6(answers: HttpAnswers, plan: ScheduleRecord) -> str:
@@ -206,7 +207,8 @@ def _lateness_of_k6(answers: HttpAnswers, plan: ScheduleRecord) -> str:
         return "some were not sent at all"
     if answers.latency_left_out or not plan.sent or plan.late_requests < LATE_SHARE * plan.sent:
         return ""
-    return f"{plan.late_requests / plan.sent:.0%} of them by more than {1000 * ON_TIME:.0f} ms"
+    late = as_percent(plan.late_requests / plan.sent)
+    return f"{late} of them by more than {1000 * ON_TIME:.0f} ms"
 
 
 def _free_share(task: Task) -> float | None:

@@ -195,7 +195,7 @@ def _changed(
     found = [
         _Change(measure, share, tuple(values), tail)
         for measure, least, values in looked_at
-        for share, tail in _changes(values, least)
+        for share, tail in changes(values, least)
     ]
     return max(found, key=lambda it: _size(it.share), default=None)
 
@@ -207,23 +207,15 @@ def _means(begin: int, last: int, times: WindowTimes, parts: int) -> list[float]
     return [math.exp(total / count) for total, count in zip(sums, counts, strict=True) if count]
 
 
-def change(values: Sequence[float]) -> float | None:
-    """Return by which share the end of `values` differs from their beginning; None where it may be chance.
-
-    None, too, for less than `LEAST_CHANGE` in either direction, and for fewer than 12 values. From nothing to something
-    it is `MOST_CHANGE`, the other way round -1. Of several comparisons it is the largest.
-    """
-    return max((share for share, _ in _changes(values)), key=_size, default=None)
-
-
 def _size(share: float) -> float:
     return abs(math.log1p(max(share, -0.999)))
 
 
-def _changes(values: Sequence[float], least: float = LEAST_CHANGE) -> Iterator[tuple[float, int]]:
-    """Yield each change from a beginning to an end of `values` that is no chance, and how many values the end has.
+def changes(values: Sequence[float], least: float = LEAST_CHANGE) -> Iterator[tuple[float, int]]:
+    """Yield by which share an end of `values` differs from a beginning where that is no chance, and the end's length.
 
-    `least`: by less than this share nothing counts as a change.
+    `least`: by less than this share nothing counts as a change. Fewer than 12 values have none. From nothing to
+    something it is `MOST_CHANGE`, the other way round -1.
     """
     for it in _comparisons(len(values)):
         head, tail = values[: it.head], values[-it.tail :]

@@ -9,11 +9,12 @@ from pathlib import Path
 from fairlap_race.contract.race_spec import RaceSpec, TargetSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.secrets import missing_secret, read_api_key, read_secret, texts_of_key, texts_of_password
+from fairlap_race.contract.tls_trouble import TlsTrouble
 from fairlap_race.elasticsearch import evidence
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.rally.config import user_name
 from fairlap_race.runner import guest
-from fairlap_race.runner.parts import Connected, FailedError
+from fairlap_race.runner.parts import STOPPED, Connected, FailedError
 
 CONNECT_PATIENCE = 60.0
 """Seconds: Elasticsearch's service can answer a little later than ECK says that it is ready."""
@@ -73,7 +74,7 @@ def look_before(client: ElasticsearchClient, spec: RaceSpec, stop: threading.Eve
             if reason is not Reason.CLUSTER_UNREACHABLE or time.monotonic() > limit:
                 raise FailedError(reason, str(error)) from error
         if stop.wait(1.0):
-            raise FailedError(Reason.RACE_ABORTED, "the runner was told to stop before the race began")
+            raise FailedError(Reason.RACE_ABORTED, STOPPED)
 
 
 def refuse_impossible(spec: RaceSpec, before: evidence.Before) -> None:
@@ -87,8 +88,6 @@ def refuse_impossible(spec: RaceSpec, before: evidence.Before) -> None:
 
 def connection_reason(error: ElasticsearchError) -> Reason:
     """Return the reason for an Elasticsearch that does not answer as it should."""
-    if error.status in (401, 403) or "CERTIFICATE_REQUIRED" in str(error):
+    if error.status in (401, 403) or error.tls is TlsTrouble.CERTIFICATE_ASKED:
         return Reason.AUTHENTICATION_FAILED
-    if "CERTIFICATE_VERIFY_FAILED" in str(error) or "SSLError" in str(error):
-        return Reason.TLS_UNTRUSTED
-    return Reason.CLUSTER_UNREACHABLE
+    return Reason.TLS_UNTRUSTED if error.tls is TlsTrouble.UNTRUSTED else Reason.CLUSTER_UNREACHABLE

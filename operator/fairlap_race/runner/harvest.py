@@ -83,7 +83,8 @@ def read_numbers(
         samples_dropped=classify.dropped_samples(read_text(files.log)),
         load_generator=load,
         sample_file=sample_file,
-        warnings=(*filter(None, [description.left_to_rally]), *classify.warnings(output)),
+        left_to_rally=description.left_to_rally,
+        warnings=classify.warnings(output),
     )
 
 
@@ -95,7 +96,7 @@ def without_unneeded(
         return track, numbers
     ran = read_search(live, planned)
     without = unneeded(planned, ran)
-    warnings = tuple(text for text in numbers.warnings if not any(f"[{name}]" in text for name in without))
+    warnings = classify.without_warnings_on(without, numbers.warnings)
     measured = tuple(task for task in numbers.tasks if task.task not in without)
     return as_it_ran(track, planned, ran), replace(numbers, tasks=measured, warnings=warnings)
 

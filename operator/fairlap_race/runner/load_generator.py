@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairlap_race.contract.as_percent import as_percent
 from fairlap_race.contract.record import LoadGenerator
 from fairlap_race.linux.cgroup import CgroupUsage
 
@@ -25,11 +26,11 @@ def judge_load_generator(
     share = cpu / (wall * may_use) if cpu is not None and wall > 0 and may_use > 0 else None
     why = []
     if share is not None and share > CPU_SHARE:
-        why.append(f"used {share:.0%} of its {may_use:g} CPUs")
+        why.append(f"used {as_percent(share, CPU_SHARE)} of its {may_use:g} CPUs")
     if throttled is not None and wall > 0 and throttled > THROTTLED_SHARE * wall:
         why.append(f"was throttled for {throttled:.1f} s in {int(periods or 0)} periods")
     if busiest is not None and busiest > PROCESS_SHARE:
-        why.append(f"its busiest process used {busiest:.0%} of one core")
+        why.append(f"its busiest process used {as_percent(busiest, PROCESS_SHARE)} of one core")
     return LoadGenerator(
         cpu_seconds=_rounded(cpu),
         wall_seconds=_rounded(wall),

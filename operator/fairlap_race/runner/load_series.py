@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from fairlap_race.contract.as_percent import as_percent
 from fairlap_race.contract.record import LoadGenerator, Task
 from fairlap_race.contract.series import Points, Span, increase, largest
 from fairlap_race.contract.task_load import TaskLoad
@@ -34,11 +35,11 @@ class _Figures:
     def why(self, may_use: float, throttled_share: float) -> list[str]:
         found = []
         if self.cpu is not None and self.cpu > CPU_SHARE:
-            found.append(f"it used {self.cpu:.0%} of its {may_use:g} CPUs")
+            found.append(f"it used {as_percent(self.cpu, CPU_SHARE)} of its {may_use:g} CPUs")
         if self.throttled is not None and self.throttled > throttled_share:
-            found.append(f"it was throttled for {self.throttled:.0%} of the time")
+            found.append(f"it was throttled for {as_percent(self.throttled, throttled_share)} of the time")
         if self.busiest is not None and self.busiest > PROCESS_SHARE:
-            found.append(f"its busiest process used {self.busiest:.0%} of one core")
+            found.append(f"its busiest process used {as_percent(self.busiest, PROCESS_SHARE)} of one core")
         return found
 
 

@@ -113,7 +113,10 @@ class Numbers:
     samples_dropped: bool = False
     load_generator: LoadGenerator = field(default_factory=LoadGenerator)
     warnings: tuple[str, ...] = ()
+    """Rally's own"""
     sample_file: KeptSamples | None = None
+    left_to_rally: str = ""
+    """why the files of documents are not known: a warning that is not Rally's"""
 
 
 @dataclass(frozen=True)
@@ -205,7 +208,7 @@ def _with_rally(record: Record, parts: Parts) -> Record:
             samples_dropped=numbers.samples_dropped,
             load_generator=numbers.load_generator,
             sample_file=numbers.sample_file,
-            rally=replace(record.rally, warnings=numbers.warnings),
+            rally=replace(record.rally, warnings=(*filter(None, [numbers.left_to_rally]), *numbers.warnings)),
         )
     if telemetry := parts.telemetry:
         nothing = tuple(f"the telemetry device {name} collected nothing" for name in telemetry.without)

@@ -22,7 +22,7 @@ from fairlap_race.contract.probe import (
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
-from fairlap_race.runner.parts import FailedError
+from fairlap_race.runner.parts import STOPPED, FailedError
 
 LOG = logging.getLogger(__name__)
 PATIENCE = 10.0
@@ -55,7 +55,7 @@ class ProbeReader:
                 self._before |= {(probe.name, host): seen for probe, seen in self._look(host)}
         except UnreadableError as error:
             if self.stop.is_set():
-                raise FailedError(Reason.RACE_ABORTED, "the runner was told to stop before the race began") from error
+                raise FailedError(Reason.RACE_ABORTED, STOPPED) from error
             raise FailedError(Reason.PROBE_UNREADABLE, str(error)) from error
 
     def read_after(self) -> tuple[ProbeRecord, ...]:
@@ -94,13 +94,7 @@ class ProbeReader:
             except ElasticsearchError as error:
                 lasting = error.status is not None and error.status < 500
                 if lasting or time.monotonic() > limit or self.stop.wait(1.0):
-                    raise UnreadableError(f"{at}: {_without_request(error, path)}") from error
-
-
-def _without_request(error: ElasticsearchError, path: str) -> str:
-    """Return an error's words without the request, which is named already."""
-    words = str(error)
-    return words.partition(path)[2].partition(": ")[2] or words
+                    raise UnreadableError(f"{at}: {error.why}") from error  # `at` names the request
 
 
 def probe_reader(spec: RaceSpec, client: ElasticsearchClient, stop: threading.Event) -> ProbeReader:

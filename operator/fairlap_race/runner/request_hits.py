@@ -80,5 +80,4 @@ def read_hits(
 
 def _words(error: Exception) -> str:
     """Return why, without the request: it may be long, and its line is named."""
-    words = str(error)
-    return words.partition(": ")[2] or words if isinstance(error, ElasticsearchError) else words
+    return error.why if isinstance(error, ElasticsearchError) else str(error)

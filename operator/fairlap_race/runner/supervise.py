@@ -92,7 +92,10 @@ class Supervisor:
         self._oom_before = cgroup.read_usage(time.monotonic()).oom_kills or 0
 
     def watch(self, may_use: float) -> Ended:
-        """Return how Rally ended; `may_use`: cores of the load generator. No process of Rally is alive afterwards."""
+        """Return how Rally ended; `may_use`: cores of the load generator. No process of Rally is alive afterwards.
+
+        Raises what interrupts it, once Rally has ended.
+        """
         try:
             outcome = self._look_until_over()
         except BaseException:
@@ -183,9 +186,9 @@ class Supervisor:
             return Outcome(Reason.LOAD_GENERATOR_DIED, f"Rally's {' and '.join(missing)} process ended {self._where()}")
         if verdict is WatchVerdict.STALLED:
             idle = self._watchdog.idle_seconds(now)
-            why = explain_standstill(self._client)
-            reason = Reason.DISK_WATERMARK if "watermark" in why else Reason.RACE_STALLED
-            return Outcome(reason, f"nothing moved for {idle:.0f} s {self._where()}; {why}")
+            cause = explain_standstill(self._client)
+            reason = Reason.DISK_WATERMARK if cause.full_disks else Reason.RACE_STALLED
+            return Outcome(reason, f"nothing moved for {idle:.0f} s {self._where()}; {cause.sentence}")
         # On a cluster of its own nobody else makes room; on another's, the shard may be somebody else's.
         if not self._guest and self._watchdog.may_lack_room(now) and (why := find_full_disks(self._client)):
             return Outcome(Reason.DISK_WATERMARK, f"no node takes a shard {self._where()}; {why}")

@@ -58,7 +58,7 @@ class TurnTable:
         self._thread = threading.Thread(target=self._run, name="turn-table", daemon=True)
 
     def open(self) -> None:
-        """Begin to let races in; raises OSError where the port is taken."""
+        """Begin to let races in; raises OSError where the port is taken or it takes too long."""
         self._thread.start()
         if not self._up.wait(_START_SECONDS):
             raise TimeoutError("the table for turns did not open")

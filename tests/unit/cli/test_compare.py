@@ -22,8 +22,9 @@ from fairlap.cli.exits import CliError, UsageError
 from fairlap.statistics.paired import LARGEST_CHANGE
 from fairlap_race.contract.config_maps import packed as packed_texts
 from fairlap_race.contract.http_record import HttpRecord, RequestHits
-from fairlap_race.contract.record import KEY_RECORD, Counts, Record, Task, Totals
+from fairlap_race.contract.record import KEY_RECORD, Counts, EnvironmentRecord, Record, Task, Totals
 from fairlap_race.contract.resources import ELASTICSEARCH, KEY_RESOURCES, Machine, MachineTable, Usage
+from fairlap_race.contract.track_record import TrackCorpus, TrackRecord
 from fairlap_race.contract.turns import TaskTurns
 from fairlap_race.rally.race_json import rally_numbers
 
@@ -273,6 +274,23 @@ def test_answers_come_before_speed(capsys: pytest.CaptureFixture[str]) -> None:
     other = Cluster({"es8": 10, "es9": 0}, es8=1.2, es9=1.0)
     text = printed(capsys, "es8", "es9", connect=lambda: other)
     assert text.startswith("NotComparable: ") and "* ran: task search: hits is not the same: 10 and 0" in text
+
+
+def test_documents_and_plugins_are_those_of_the_records_and_no_lines_of_the_status(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def raced(digest: str, origin: str, plugins: dict[str, str]) -> Callable[[Record], Record]:
+        track = TrackRecord(corpora=(TrackCorpus("logs", "a, b.json", 12, digest, origin),))
+        return lambda it: replace(it, track=track, environment=EnvironmentRecord(plugin_versions=plugins))
+
+    cluster = Cluster(es8=1.0, es9=1.0)
+    cluster.told = {"es8": {"corpora": ["x, generated"], "plugins": ["acme 1"]}, "es9": {"corpora": ["y, cache"]}}
+    cluster.changed = {"es8": raced("aa", "generated", {"acme": "1"}), "es9": raced("aa", "cache", {"acme": "1"})}
+    assert "corpora" not in (text := printed(capsys, "es8", "es9", connect=lambda: cluster)) and "acme" not in text
+    cluster.changed["es9"] = raced("bb", "generated", {"acme": "2"})
+    text = printed(capsys, "es8", "es9", connect=lambda: cluster)
+    assert text.startswith("NotComparable: ") and "* ran: plugin acme: 1 → 2" in text
+    assert "* ran: corpora[0] is not the same: logs/a, b.json, 12 bytes, aa and logs/a, b.json, 12 bytes, bb" in text
 
 
 def test_a_heap_that_java_tells_otherwise_is_no_difference_where_its_flag_is_the_same(

@@ -11,7 +11,7 @@ from typing import Any
 
 from fairlap.api.block_record import TWIN, BlockRecord, Curve, Measured, RaceRecord
 from fairlap.api.status import RemarkStatus
-from fairlap.statistics.gates import SEQUENTIAL, Gate, GateFinding, judge
+from fairlap.statistics.gates import SEQUENTIAL, Gate, GateFinding, judge_as_seen
 from fairlap.statistics.sentences import change_of, describe
 
 Json = dict[str, Any]
@@ -168,10 +168,10 @@ class Made:
         costs = [
             [-each if metric == "throughput" else each for each in self._logs(name, metric)] for metric, _ in GATES
         ]
-        findings = judge(costs, [Gate(margin / 100) for _, margin in GATES], SEQUENTIAL)
+        at = [{look: each[: look.blocks] for look in SEQUENTIAL if look.blocks <= len(each)} for each in costs]
+        findings = judge_as_seen(at, [Gate(margin / 100) for _, margin in GATES])
         gates = [
-            self._gate(name, metric, margin, each, blocks)
-            for (metric, margin), each in zip(GATES, findings, strict=True)
+            self._gate(name, metric, margin, findings[number], blocks) for number, (metric, margin) in enumerate(GATES)
         ]
         verdicts = {gate["verdict"] for gate in gates}
         overall = next(each for each in ORDER if each in verdicts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -105,6 +106,21 @@ def test_a_block_that_was_disturbed_stays_with_its_reason(kept: bool) -> None:
     suite = ET.fromstring(report_junit(made.comparison, blocks))  # noqa: S314 - our own
     (told,) = (each for each in suite.iter("property") if each.attrib["name"].startswith("block "))
     assert told.attrib["value"].startswith("void: MachineDisturbed: ") and told.attrib["value"].endswith(HOW)
+
+
+@pytest.mark.parametrize(
+    ("changes", "added"),
+    [({}, False), ({"sentence": "in other words"}, False), ({"sentence": ""}, True), ({"confidence": None}, True)],
+    ids=["judged", "judged in other words", "without a sentence", "not judged"],
+)
+def test_noise_is_added_where_a_gate_was_not_judged_with_it_whatever_its_sentence(
+    changes: dict[str, Any], added: bool
+) -> None:
+    made = CASES["regressed"]()
+    (contender,) = made.comparison["status"]["contenders"]
+    contender["gates"] = [{**contender["gates"][0], "noise": 2.0, **changes}]
+    text = report_markdown(made.comparison, made.blocks)
+    assert ("; the baseline against itself: 2" in text) is added
 
 
 def test_junit_has_the_findings() -> None:

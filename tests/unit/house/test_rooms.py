@@ -5,13 +5,13 @@ import re
 import sys
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from tests.unit.house.test_imports import FILES, ROOT, imports, module_of, parsed
+from tests.unit.house.test_imports import FILES, ROOT, imports, module_of, parsed, room
 
-from fairlap_docs.floors import FLOORS, room
+from fairlap_docs.floors import FLOORS
 
 
 def test_every_package_says_what_may_be_imported_from_it() -> None:
@@ -83,6 +83,13 @@ def test_module_names_stand_once() -> None:
     assert {name: modules for name, modules in names.items() if len(modules) > 1} == {}
 
 
+def test_names_of_files_in_localkube_and_bench_stand_once() -> None:
+    places = (ROOT.parent / "localkube", ROOT.parent / "bench")
+    found = sorted(file for place in places for file in place.rglob("*.py") if not file.name.startswith("__"))
+    names = [file.stem for file in found]
+    assert len(names) > 50 and [str(it) for it in found if names.count(it.stem) > 1] == []
+
+
 def type_names(tree: ast.Module) -> Iterator[tuple[str, str | None]]:
     """Yield the public types of a module: a class with None, an alias with what it stands for.
 
@@ -139,27 +146,89 @@ def test_no_function_stands_twice() -> None:
     assert [found for found in twice if tuple(name for name, _ in found) not in TWICE] == []
 
 
-def unused(sources: Iterable[str]) -> set[str]:
-    """Return the functions at the top of modules that nothing in these modules calls or names."""
-    functions, named = set(), set()
-    for tree in map(ast.parse, sources):
-        functions |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and not node.decorator_list}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name | ast.Attribute):
-                named.add(node.id if isinstance(node, ast.Name) else node.attr)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                named.add(node.value)
-    return functions - named
+def unused(modules: Mapping[str, ast.Module]) -> set[str]:
+    """Return the functions at the top of modules, as MODULE.NAME, that nothing in these modules calls or names.
+
+    A method or a field of the same name is another thing, and so is what a function calls that calls itself alone.
+    """
+    functions = {
+        f"{module}.{node.name}"
+        for module, tree in modules.items()
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.decorator_list
+    }
+    return functions.difference(*(named_in(module, tree) for module, tree in modules.items()))
 
 
-def test_which_functions_are_unused() -> None:
-    assert unused(["def a(): ...\ndef b(): a()\n@c\ndef c(): ...", "import m\nm.b\ndef d(): ..."]) == {"d"}
+def named_in(module: str, tree: ast.Module) -> Iterator[str]:
+    """Yield, as MODULE.NAME, what a module names of its own, imports, and takes from the modules that it imports."""
+    imported: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imported |= {alias.asname or alias.name: alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    yield from imported.values()
+    for top in tree.body:
+        own = top.name if isinstance(top, ast.FunctionDef | ast.AsyncFunctionDef) else ""
+        for node in ast.walk(top):
+            if isinstance(node, ast.Name) and node.id != own:
+                yield f"{module}.{node.id}"
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
+                yield f"{imported.get(ast.unparse(node.value))}.{node.attr}"
+
+
+@pytest.mark.parametrize(
+    ("sources", "found"),
+    [
+        ({"m": "def a(): ...\ndef b(): a()\n@c\ndef c(): ...", "n": "import m\nm.b\ndef d(): ..."}, {"n.d"}),
+        ({"p.m": "def a(): ...", "n": "from p import m\nm.a"}, set()),
+        ({"p.m": "def a(): ...", "n": "from p import m as other\nother.a"}, set()),
+        ({"p.m": "def a(): ...", "n": "import p.m\np.m.a"}, set()),
+        ({"p.m": "def a(): ...", "n": "from p.m import a"}, set()),
+        ({"p.m": "def a(): ...", "n": "def f(it): return it.a\nf"}, {"p.m.a"}),  # a field of the same name
+        ({"p.m": "def a(): ...", "n": "a = 'a'\na"}, {"p.m.a"}),  # another's variable, or a text
+        ({"m": "def a(): a()\nasync def b(): ..."}, {"m.a", "m.b"}),
+    ],
+)
+def test_which_functions_are_unused(sources: dict[str, str], found: set[str]) -> None:
+    assert unused({module: ast.parse(source) for module, source in sources.items()}) == found
 
 
 def test_no_function_is_there_for_tests_and_benches_alone() -> None:
     project = tomllib.loads((ROOT.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    commands = {entry.rpartition(":")[2] for entry in project["scripts"].values()}
-    assert unused(file.read_text(encoding="utf-8") for file in FILES) - commands == set()
+    commands = {entry.replace(":", ".") for entry in project["scripts"].values()}
+    assert unused({module_of(file).removesuffix(".__init__"): parsed(file) for file in FILES}) - commands == set()
+
+
+def unread_fields(modules: Mapping[str, ast.Module]) -> set[str]:
+    """Return the fields of classes, as MODULE.CLASS.FIELD, whose name nothing in these modules reads."""
+    fields, read = set(), set()
+    for module, tree in modules.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                ours = [it.target.id for it in node.body if isinstance(it, ast.AnnAssign) and hasattr(it.target, "id")]
+                fields |= {(f"{module}.{node.name}", name) for name in ours}
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                read.add(node.attr)
+            elif isinstance(node, ast.MatchClass):
+                read |= set(node.kwd_attrs)
+    return {f"{owner}.{name}" for owner, name in fields if name not in read}
+
+
+def test_which_fields_are_unread() -> None:
+    source = "class A:\n a: int\n b: int = 0\n c: int\ndef f(it):\n it.b = it.a\n match it:\n  case A(c=1): ..."
+    assert unread_fields({"m": ast.parse(source)}) == {"m.A.b"}
+
+
+READ_ELSEWHERE = ("fairlap.api.", "fairlap_race.contract.", "fairlap.environ.")
+"""Users read the fields of statuses and records, and the environment's variables are read as a whole."""
+
+
+def test_no_field_is_there_for_tests_alone() -> None:
+    """Of what only the program itself sees."""
+    unread = unread_fields({module_of(file): parsed(file) for file in FILES})
+    assert {name for name in unread if not name.startswith(READ_ELSEWHERE)} == set()
 
 
 def libraries(file: Path, seen: set[Path]) -> set[str]:

@@ -11,15 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap.api.names import PAGE_CACHE_DROPPED
 from fairlap.kube.api_error import ApiError
 from fairlap.page_cache import dropping, helper
-from fairlap.page_cache.dropping import answer, asked_of, drop_page_cache
+from fairlap.page_cache.dropping import Dropping, answer, asked_of, drop_page_cache
 
 Data = dict[str, str]
 Merged = Mapping[str, str | None]
 PLACE = "system/fairlap-page-cache"
-KEPT = "the page cache was not dropped on "
+DROPPED, KEPT = "the page cache was dropped on ", "the page cache was not dropped on "
 NAME = st.from_regex(r"[a-z0-9]([-a-z0-9.]{0,20}[a-z0-9])?", fullmatch=True)
 REQUEST = st.from_regex(r"[-_a-z0-9]{1,20}", fullmatch=True)
 
@@ -49,8 +48,12 @@ class OneConfigMap:
         return {"data": dict(self.data)} if self.data else {}
 
 
-def drop(server: OneConfigMap, *machines: str, request: str = "r1") -> str:
+def ask(server: OneConfigMap, *machines: str, request: str = "r1") -> Dropping:
     return asyncio.run(drop_page_cache(server, PLACE, machines, request))  # type: ignore[arg-type]
+
+
+def drop(server: OneConfigMap, *machines: str, request: str = "r1") -> str:
+    return ask(server, *machines, request=request).sentence
 
 
 def serve(server: OneConfigMap, machine: str = "a") -> bool:
@@ -71,10 +74,10 @@ def works(*machines: str, why_not: str = "") -> Callable[[Data], Merged]:
 
 def test_it_was_dropped_on_all_machines_and_nothing_is_left_behind() -> None:
     server = OneConfigMap(works("a", "b", "c"))
-    assert drop(server, "a", "b") == f"{PAGE_CACHE_DROPPED}a, b"
+    assert drop(server, "a", "b") == f"{DROPPED}a, b"
     assert server.data == {}
-    assert drop(server, "a", request="r2") == f"{PAGE_CACHE_DROPPED}a" and server.data == {}
-    assert drop(server, "a", request="r2") == f"{PAGE_CACHE_DROPPED}a", "asked again after a crash"
+    assert drop(server, "a", request="r2") == f"{DROPPED}a" and server.data == {}
+    assert drop(server, "a", request="r2") == f"{DROPPED}a", "asked again after a crash"
 
 
 def test_why_it_was_not_dropped_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,6 +86,23 @@ def test_why_it_was_not_dropped_is_said(monkeypatch: pytest.MonkeyPatch) -> None
     kernel = works("a", why_not="/proc/sys/vm/drop_caches: Read-only file system")
     assert drop(OneConfigMap(kernel), "a") == f"{KEPT}a: /proc/sys/vm/drop_caches: Read-only file system"
     assert drop(OneConfigMap(refused=403), "a").endswith(f"ConfigMap {PLACE} could not be used: no")
+
+
+@pytest.mark.parametrize(
+    ("server", "outcome"),
+    [
+        (OneConfigMap(works("a", "b")), "dropped"),
+        (OneConfigMap(works("a")), "kept"),
+        (OneConfigMap(works("a", "b", why_not="the page cache was dropped on neither")), "kept"),
+        (OneConfigMap(refused=403), "kept"),
+    ],
+    ids=["both", "one is silent", "both failed", "no ConfigMap"],
+)
+def test_whether_it_was_dropped_everywhere_is_told_beside_the_sentence(
+    server: OneConfigMap, outcome: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dropping, "_PATIENCE_SECONDS", 0.0)
+    assert ask(server, "a", "b").outcome == outcome
 
 
 def test_a_helper_that_comes_up_late_has_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,15 +147,15 @@ def test_two_races_that_ask_for_one_machine_are_each_told_of_their_own(monkeypat
 
 def test_what_cannot_be_withdrawn_ends_no_race(monkeypatch: pytest.MonkeyPatch) -> None:
     server = OneConfigMap(works("a"))
-    ask = server.patch
+    merge = server.patch
 
     async def patch(kind: str, namespace: str, name: str, body: Any) -> None:
         if None in body["data"].values() and "open" not in body["data"].values():
             raise ApiError(0, "cut off")
-        await ask(kind, namespace, name, body)
+        await merge(kind, namespace, name, body)
 
     monkeypatch.setattr(server, "patch", patch)
-    assert drop(server, "a") == f"{PAGE_CACHE_DROPPED}a"
+    assert drop(server, "a") == f"{DROPPED}a"
 
 
 @given(st.lists(st.tuples(NAME, REQUEST), unique=True, max_size=6), NAME, REQUEST, st.text(max_size=400))

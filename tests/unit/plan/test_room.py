@@ -14,7 +14,8 @@ from fairlap.api.status import BenchmarkStatus, NodeProcessors, RaceStatus, Step
 from fairlap.plan.basis.conditions import condition, stamp
 from fairlap.plan.basis.seen import Children, Plan, Seen
 from fairlap.plan.benchmark import plan
-from fairlap.plan.explain.trouble import Trouble, explain_unschedulable
+from fairlap.plan.explain.trouble import Trouble, explain_unschedulable, find_troubles
+from fairlap.plan.room import may_share
 from fairlap.queue.turn import Turn
 from fairlap_race.contract.reasons import Reason
 
@@ -26,8 +27,8 @@ PATIENCE = 301
 """seconds after which a place is given up"""
 
 
-def without_machine(name: str, role: str = "elasticsearch", lacks: str = "memory") -> dict[str, Any]:
-    message = f"0/2 nodes are available: 2 Insufficient {lacks}."
+def without_machine(name: str, role: str = "elasticsearch", lacks: str = "memory", words: str = "") -> dict[str, Any]:
+    message = words or f"0/2 nodes are available: 2 Insufficient {lacks}."
     scheduled = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
     return pod(name, role, ready=False, containerStatuses=[], conditions=[scheduled])
 
@@ -277,7 +278,8 @@ def test_whoever_was_given_whole_processors_is_told_how_to_share(
     words: str, given: NodeProcessors | None, told: bool
 ) -> None:
     waits = seen(BenchmarkStatus(node_processors=given))
-    found = explain_unschedulable(Trouble(Reason.UNSCHEDULABLE, words, final=False), waits)
+    (trouble,) = find_troubles([without_machine("es-0", words=words)])
+    found = explain_unschedulable(trouble, waits)
     assert found is not None and ("elasticsearch.resources.requests.cpu, for example 500m" in found.message) is told
 
 
@@ -354,6 +356,19 @@ def test_after_a_race_with_whole_processors_all_others_have_them(look: Any) -> N
     raced = RaceStatus(name="race-1", id="i", valid=True)
     todo = plan(crowded(look, of=spec(repetitions=2), races=[raced])).status
     assert todo.node_processors == WHOLE and todo.step and not todo.step.gives_way
+
+
+@pytest.mark.parametrize(("lacks_cpu", "shares"), [("0/1 nodes: cpu", True), ("", False)])
+def test_whether_processors_lack_is_a_fact_and_not_in_the_words_that_people_read(lacks_cpu: str, shares: bool) -> None:
+    told = Trouble(Reason.UNSCHEDULABLE, "Insufficient cpu" if not shares else "", final=False, lacks_cpu=lacks_cpu)
+    assert may_share(crowded(builds), told) is shares
+
+
+def test_why_processors_are_shared_has_all_of_the_schedulers_words_and_none_of_ours() -> None:
+    words = "0/2 nodes are available: 2 Insufficient cpu; preemption: 0/2 nodes are available."
+    look = replace(crowded(builds), children=replace(BUILDING, pods=[without_machine("es-0", words=words)]))
+    given = emptied(look, plan(look).status).node_processors
+    assert given and f"(pod es-0: {words}): nodes share them" in given.message
 
 
 def test_memory_that_no_machine_has_takes_no_whole_processors_away() -> None:

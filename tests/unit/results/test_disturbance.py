@@ -47,7 +47,7 @@ def said(found: MachineTable | None, elasticsearch: tuple[str, ...] = ("a",), ra
     ("raced", "words"),
     [
         (table(), ""),
-        (table(replace(QUIET, steal_share=0.051)), "the hypervisor took 5 % of its processors' time in task search"),
+        (table(replace(QUIET, steal_share=0.051)), "the hypervisor took 5.1 % of its processors' time in task search"),
         (table(replace(QUIET, steal_share=0.3, seconds=4.9)), ""),
         (table(replace(QUIET, busy_cores=2.0)), ""),
         (table(replace(QUIET, busy_cores=2.1)), "beside Rally and Elasticsearch something else used 0.6 cores"),

@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 from tests.fixtures.message_form import looks_like
 
 from fairlap.api.machine_status import MachineEvidence, SettingsEvidence, StorageEvidence
-from fairlap.api.status import Environment, IndexEvidence
+from fairlap.api.status import Environment, IndexEvidence, NodeCopies
 from fairlap.results import drift
+from fairlap.results.environment import environment as environment_of
 from fairlap.results.machine_facts import MachineFacts, facts_of
 from fairlap_race.contract.machine_settings import MachineSettings
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.record import IndexRecord, Record, Shard
 
 
 def environment(race: int = 1, **changes: Any) -> Environment:
@@ -31,8 +33,10 @@ def environment(race: int = 1, **changes: Any) -> Environment:
             MachineEvidence(node="load generator", machine="node-b"),
         ],
         storage=[StorageEvidence(node=f"bm-race-{race}-es-default-0", claim=f"data-{race}", device=f"/dev/sd{race}",
-                                 **{"file_system": "xfs", **changes.pop("storage", {})})],
-        indices=[IndexEvidence(name="t", placement=changes.pop("placement", f"0p es-{race}, 1p other-{race}"))],
+                                 source=f"csi driver vol-{race}",
+                                 **{"file_system": "xfs", "source_kind": "csi", **changes.pop("storage", {})})],
+        indices=[IndexEvidence(name="t", placement=f"0p es-{race}, 1p other-{race}",
+                               copies_per_node=changes.pop("copies", [NodeCopies(nodes=2, primaries=1, replicas=0)]))],
     ).model_copy(update=changes)  # fmt: skip
 
 
@@ -56,10 +60,11 @@ def test_races_that_ran_alike() -> None:
         ({"images": ["es:9 sha256:2"]}, 'images ["es:9 sha256:1"], now ["es:9 sha256:2"]'),
         ({"build_hash": "def"}, "build_hash abc, now def"),
         ({"jvm_flags": ["-Xmx2g"]}, 'jvm_flags ["-Xmx1g"], now ["-Xmx2g"]'),
+        ({"storage": {"source_kind": "nfs"}}, "storage source_kind of node 0 csi, now nfs"),
         (
-            {"placement": "0p es-2, 1p es-2"},
-            'copies per node of index t ["1 primaries, 0 replicas", "1 primaries, 0 replicas"], '
-            'now ["2 primaries, 0 replicas"]',
+            {"copies": [NodeCopies(nodes=1, primaries=2, replicas=0)]},
+            'copies per node of index t ["2 nodes with 1 primary shard and 0 replicas"], '
+            'now ["1 node with 2 primary shards and 0 replicas"]',
         ),
     ],
 )
@@ -70,6 +75,37 @@ def test_each_difference_is_named(changes: dict[str, Any], said: str) -> None:
     assert remark.reason is Reason.ENVIRONMENT_CHANGED and remark.text == f"unlike in race-1: {said}"
     if "kernel" in said:
         assert looks_like(remark.reason.example, remark.text.replace("node 0", "load generator"))
+
+
+def raced(*shards: Shard) -> Environment:
+    """Return the environment of a race at whose end the copies of the index t were these."""
+    return environment_of(Record(indices=(IndexRecord("t"),), shards=shards), [], [])
+
+
+def primary(number: int, node: str, state: str = "STARTED") -> Shard:
+    return Shard("t", number, True, state, node)
+
+
+def test_which_of_many_shards_is_on_which_node_is_no_difference() -> None:
+    name = "bm-race-{}-es-a-set-of-nodes-with-a-long-name-{}".format
+    first = raced(*(primary(number, name(1, number % 3)) for number in range(120)))
+    other = raced(*(primary(number, name(2, number // 40)) for number in range(120)))
+    assert drift.differences(first, other) == []
+    placements = [it.indices[0].placement for it in (first, other)]
+    assert placements[0] != placements[1] and {len(it) for it in placements} == {4096}, "both are cut, in another name"
+
+
+def test_a_copy_that_moves_is_no_difference_until_it_is_elsewhere() -> None:
+    first = raced(primary(0, "x-0"), primary(1, "x-0"))
+    assert drift.differences(first, raced(primary(0, "x-0"), primary(1, "x-0", "RELOCATING"))) == []
+    assert len(drift.differences(first, raced(primary(0, "x-0"), primary(1, "x-1")))) == 1
+
+
+def test_of_what_a_status_of_an_older_operator_lacks_nothing_is_said() -> None:
+    older = environment(1, copies=[], storage={"source_kind": ""})
+    newer = environment(2, copies=[NodeCopies(nodes=1, primaries=2, replicas=0)], storage={"source_kind": "nfs"})
+    assert older.indices[0].placement and older.storage[0].source
+    assert drift.differences(older, newer) == drift.differences(newer, older) == []
 
 
 def test_a_heap_that_java_tells_otherwise_is_none_where_its_flag_is_the_same() -> None:

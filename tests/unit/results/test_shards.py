@@ -1,11 +1,14 @@
 """Where shards are, memory against data, and what a codec is."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fairlap.results.lucene_codec import algorithm
-from fairlap.results.shards import memory_of, node_data, remarks, short
+from fairlap.results.shards import copies_per_node, memory_of, node_data, remarks, short
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import EnvironmentRecord, Node, Record, Shard
 
@@ -32,6 +35,36 @@ def test_the_short_form_names_each_copy_and_its_node() -> None:
     moving = shard(2, "es-0", state="RELOCATING")
     shards = (*SPREAD, moving, shard(2, None, primary=False), Shard("other", 0, True, "STARTED", "es-0"))
     assert short(shards, "logs") == "0p es-0, 0r es-1, 1p es-1, 2p es-0 RELOCATING, 2r UNASSIGNED"
+
+
+def spread(*shards: Shard) -> list[tuple[int, int, int]]:
+    return [(it.nodes, it.primaries, it.replicas) for it in copies_per_node(shards)]
+
+
+def test_copies_are_counted_node_by_node_and_nodes_that_had_as_many_together() -> None:
+    assert spread(*SPREAD) == [(1, 1, 1), (1, 1, 0)]
+    assert spread(*(shard(number, f"es-{number % 3}") for number in range(120))) == [(3, 40, 0)]
+    assert spread(*(shard(number, f"es-{number}", primary=number < 11) for number in range(12))) == [
+        (11, 1, 0),
+        (1, 0, 1),
+    ]
+
+
+def test_a_copy_counts_where_it_is_whatever_its_state_and_nowhere_when_it_is_on_no_node() -> None:
+    assert spread(shard(0, "es-0"), shard(1, "es-0", state="RELOCATING")) == [(1, 2, 0)]
+    assert spread(shard(0, "es-0"), shard(0, "es-1", primary=False, state="INITIALIZING")) == [(1, 1, 0), (1, 0, 1)]
+    assert spread(shard(0, "es-0"), shard(0, None, primary=False)) == [(1, 1, 0)]
+    assert spread() == spread(shard(0, None)) == []
+
+
+@given(st.lists(st.builds(Shard, primary=st.booleans(), node=st.sampled_from([None, "a", "b", "c d", "e, f"]))))
+def test_the_names_of_nodes_and_the_order_of_copies_change_no_count(shards: list[Shard]) -> None:
+    found, placed = spread(*shards), [it for it in shards if it.node]
+    other = [replace(it, node=f"{it.node} RELOCATING") for it in reversed(placed)]
+    assert found == spread(*other) == sorted(found, key=lambda it: it[1:], reverse=True)
+    assert sum(nodes for nodes, _, _ in found) == len({it.node for it in placed})
+    assert sum(nodes * primaries for nodes, primaries, _ in found) == sum(it.primary for it in placed)
+    assert sum(nodes * replicas for nodes, _, replicas in found) == sum(not it.primary for it in placed)
 
 
 def test_copies_that_are_spread_need_no_remark() -> None:

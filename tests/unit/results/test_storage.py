@@ -1,6 +1,14 @@
 """Storage evidence from the kernel's mounts and Kubernetes' objects."""
 
-from fairlap.results.storage import Provisioned, mount_of, source, storage_evidence, with_claim, with_mount
+from fairlap.results.storage import (
+    Provisioned,
+    mount_of,
+    source,
+    source_kind,
+    storage_evidence,
+    with_claim,
+    with_mount,
+)
 from fairlap_race.contract.resources import Volume
 
 DATA = "/usr/share/elasticsearch/data"
@@ -48,7 +56,7 @@ def test_a_claim_with_everything() -> None:
     assert (line.provisioner, line.parameters) == ("ebs.csi.aws.com", {"type": "gp3"})
     assert (line.reclaim_policy, line.binding_mode) == ("Delete", "WaitForFirstConsumer")
     assert (line.persistent_volume, line.capacity) == ("pvc-1", "2Gi")
-    assert line.source == "csi ebs.csi.aws.com vol-7 xfs"
+    assert (line.source, line.source_kind) == ("csi ebs.csi.aws.com vol-7 xfs", "csi")
     assert (line.file_system, line.device, line.mount_options) == ("ext4", "/dev/vda", "rw,noatime,errors=remount-ro")
     assert (line.total_bytes, line.available_bytes, line.fill) == (1000, 250, 0.75)
     assert line.remarks == []
@@ -68,4 +76,6 @@ def test_what_could_not_be_read_is_said() -> None:
 def test_sources() -> None:
     assert source({"hostPath": {"path": "/d", "type": "Directory"}, "capacity": {}}) == "hostPath /d"
     assert source({"nfs": {"server": "s", "path": "/x"}}) == "nfs /x s"
-    assert source({"capacity": {"storage": "1"}, "volumeMode": "Filesystem"}) == ""
+    nothing = {"capacity": {"storage": "1"}, "volumeMode": "Filesystem"}
+    assert source(nothing) == source_kind(nothing) == ""
+    assert source_kind({"nodeAffinity": {}, "local": {}, "capacity": {}}) == source({"local": {}}) == "local"

@@ -90,7 +90,7 @@ def test_a_capacity_with_failures_says_so() -> None:
     """Refusals are fast: of them alone the latency would be a good one."""
     failing = replace(race(), tasks=tuple(replace(it, errors=Counts(0, it.samples.normal // 4)) for it in race().tasks))
     told = curve(failing, failing, objective=Objective(p99="50ms")).sentences[0]
-    assert "), while up to 25.00% of a step's requests failed" in told
+    assert "), while up to 25.00 % of a step's requests failed" in told
     assert "failed" not in curve(race(), race(), objective=Objective(p99="50ms")).sentences[0]
 
 
@@ -148,7 +148,7 @@ def test_steps_in_which_the_clients_did_not_wait_are_not_fitted() -> None:
     found = curve(with_shorter(1))
     assert found.fit is not None and found.fit.points == 6 and found.fit.contention == pytest.approx(0.05, abs=0.001)
     assert all(row.used for row in found.rows) and found.rows[0].waiting_share == pytest.approx(0.8, abs=0.01)
-    assert any("In 1 of 7 steps the clients waited for answers less than 95% of their time (80% in search@1)" in text
+    assert any("In 1 of 7 steps the clients waited for answers less than 95 % of their time (80 % in search@1)" in text
                for text in found.sentences)  # fmt: skip
     refused = curve(with_shorter(1, 2))
     assert refused.fit is None and "there are 5" in refused.fit_refused and refused.knee_clients is not None
@@ -219,7 +219,7 @@ def test_a_step_that_is_too_slow_for_its_percentile_does_not_keep_the_objective(
 def test_up_and_down_tells_the_hysteresis() -> None:
     found = curve(race(order="upAndDown"))
     assert found.hysteresis == pytest.approx(-0.1) and len(found.rows) == 14
-    assert any("-10.0%" in text for text in found.sentences)
+    assert any("-10.0 %" in text for text in found.sentences)
 
 
 def test_rates_have_a_capacity_and_no_law() -> None:

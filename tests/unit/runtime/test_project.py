@@ -49,6 +49,12 @@ def test_what_is_kept_of_a_child(plural: str, more: dict[str, Any], kept: dict[s
     assert project_child(plural, {**BODY, **more}) == {"metadata": META, **kept}
 
 
+def test_of_a_job_what_was_noted_of_the_page_cache_is_kept() -> None:
+    noted = {"fairlap.dev/page-cache": "a sentence", "fairlap.dev/page-cache-outcome": "kept"}
+    body = {"metadata": {**BODY["metadata"], "annotations": {"a": "large", **noted}}, "spec": {}}
+    assert project_child("jobs", body)["metadata"]["annotations"] == noted
+
+
 def test_what_the_first_list_holds_of_a_benchmark_that_is_over() -> None:
     """kopf keeps these dicts until all kinds are listed; what decides when something goes must be the same after."""
     raw: dict[str, Any] = {

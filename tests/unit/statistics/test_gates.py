@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 from hypothesis import given
@@ -19,7 +19,6 @@ from fairlap.statistics.gates import (
     fixed,
     is_futile,
     is_open,
-    judge,
     judge_as_seen,
     more_blocks,
     over_all_blocks,
@@ -48,6 +47,18 @@ def spread(mean: float, by: float, blocks: int) -> list[float]:
     raw = [number - (blocks - 1) / 2 for number in range(blocks)]
     scale = by / math.sqrt(sum(value * value for value in raw) / (blocks - 1))
     return [mean + value * scale for value in raw]
+
+
+def judge(
+    ratios: Sequence[Sequence[float]],
+    gates: Sequence[Gate],
+    looks: Sequence[Look],
+    priors: Mapping[str, Prior] | None = None,
+) -> list[GateFinding]:
+    """Return the finding of each gate where every look that is reached has seen the first of the same blocks."""
+    seen = [{look: series[: look.blocks] for look in looks if look.blocks <= len(series)} for series in ratios]
+    found = judge_as_seen(seen, gates, priors)
+    return [found[number] for number in range(len(gates))]
 
 
 def one(series: Sequence[float], looks: Sequence[Look] | None = None, **prior: Prior) -> GateFinding:
@@ -81,9 +92,8 @@ def test_not_worse_is_more_than_not_shown_to_be_worse() -> None:
     assert one(spread(-0.3, 0.2, 5)).not_worse, "inconclusive, and all the same no worse"
 
 
-def test_a_look_that_was_not_reached_is_refused() -> None:
-    with pytest.raises(ValueError, match="2 blocks are fewer than the 3 of the first look"):
-        judge([[0.1, 0.2]], [FIVE], SEQUENTIAL)
+def test_without_a_look_that_was_reached_nothing_is_known() -> None:
+    assert judge_as_seen([{}, {}], [FIVE, FIVE]) == {}
 
 
 def test_what_one_look_settles_stays_settled() -> None:
@@ -178,12 +188,14 @@ def test_what_all_blocks_say_holds_their_mean(series: list[list[float]]) -> None
 
 
 @given(SERIES)
-def test_gates_that_every_look_sees_are_judged_as_ever(series: list[list[float]]) -> None:
+def test_every_gate_that_was_seen_has_a_finding_in_whatever_order_the_looks_are_given(
+    series: list[list[float]],
+) -> None:
     gates = [Gate(0.05)] * len(series)
-    at = [{look: each[: look.blocks] for look in SEQUENTIAL if look.blocks <= len(each)} for each in series]
-    assert [*judge_as_seen(at, gates).values()] and judge(series, gates, SEQUENTIAL) == [
-        judge_as_seen(at, gates)[number] for number in range(len(series))
+    backwards = [
+        {look: each[: look.blocks] for look in reversed(SEQUENTIAL) if look.blocks <= len(each)} for each in series
     ]
+    assert judge_as_seen(backwards, gates) == dict(enumerate(judge(series, gates, SEQUENTIAL)))
 
 
 def test_what_a_look_has_settled_stays_when_later_ones_do_not_see_it() -> None:

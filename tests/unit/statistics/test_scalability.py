@@ -105,8 +105,7 @@ def race(factor: float = 1.0) -> list[LoadStep]:
 
 def test_one_race_has_its_capacity_between_two_steps() -> None:
     found = capacity([race()], 30)
-    assert (found.below, found.above, found.by_races) == (3, 4, 0)
-    assert found.load is not None
+    assert found.load is not None and found.by_races == 0
     assert (found.load.low, found.load.high) == (300, 400)
     assert found.load.value == pytest.approx(300 + 100 * math.log(1.5) / math.log(2))
 
@@ -133,7 +132,7 @@ def test_no_capacity(steps: list[LoadStep], objective: float, why: str) -> None:
 def test_a_rate_that_was_not_sent_is_not_carried() -> None:
     steps = [LoadStep(100, 100, 5), LoadStep(200, 150, 6, keeps_schedule=False)]
     found = capacity([steps], 10)
-    assert (found.below, found.above) == (100, 200) and found.load is not None and found.load.value == 100
+    assert found.load is not None and (found.load.value, found.load.low, found.load.high) == (100, 100, 150)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +149,7 @@ def test_races_that_agree_on_two_steps_have_these_as_the_interval(
 ) -> None:
     """It was said "95 % interval 100 to 100, 3 races", though nothing between 100 and 200 was tried."""
     found = capacity([[LoadStep(100, 100, 10), it] for it in (beyond, beyond, others)], 50)
-    assert found.load is not None and found.by_races == 0 and (found.below, found.above) == (100, 200)
+    assert found.load is not None and found.by_races == 0
     assert (found.load.value, found.load.low, found.load.high) == (100, 100, high)
 
 

@@ -15,14 +15,16 @@ from typing import Any, Final
 
 from fairlap.api.names import is_race
 from fairlap_race.contract.index_settings import stream_of
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.record import EnvironmentRecord, Record
 from fairlap_race.contract.request_evidence import AFTER
 
 MOST_FACTS: Final = 3000
-_MOST_TASKS = 300
+_MOST_TASKS, _MOST_CORPORA = 300, 100
 _NOT_FLAT = {
-    "rallyPollIntervals", "indices", "storage", "jvmFlags", "plugins", "trackParams", "machines", "differences",
+    "rallyPollIntervals", "indices", "storage", "jvmFlags", "trackParams", "machines", "differences",
 }  # fmt: skip
+_FOR_PEOPLE = ("ran: corpora[", "ran: plugins[")
+"""Lines of the status of which the record has the parts: the facts are those."""
 _NAME_OF_A_NODE = "node"
 _NAMES_OF_CORES = ("cpus", "cpuNumaNodes")
 _SAME_STORAGE = ("kind", "className", "provisioner", "parameters", "capacity", "fileSystem", "mountOptions")
@@ -40,11 +42,10 @@ _SIZE_FLAG = re.compile(r"(?P<name>-Xm[sxn]|-Xss)(?P<value>\d.*)")
 def facts(benchmark: Mapping[str, Any]) -> dict[str, str]:
     """Return all that is known of how a Benchmark raced, as texts by path: what was asked for, what ran, and where."""
     status = benchmark.get("status") or {}
-    known = [(path, value) for path, value in effective(benchmark) if value not in (None, {}, [])]
+    ran = [(path, value) for path, value in effective(benchmark) if not path.startswith(_FOR_PEOPLE)]
+    known = [(path, value) for path, value in ran if value not in (None, {}, [])]
     found = {path: as_text(value) for path, value in known if (path, value) != _DEFAULT_OF_A_PIN}
     found |= {path: as_text(value) for path, value in _raced(status)}
-    for number, corpus in enumerate((status.get("environment") or {}).get("corpora") or ()):
-        found[f"ran: corpora[{number}]"] = str(corpus).rpartition(", ")[0]  # without where it came from
     for name, wait in ((status.get("environment") or {}).get("rallyPollIntervals") or {}).items():
         found[f"ran: Rally's wait {name}"] = as_text(wait)
     return dict(list(found.items())[:MOST_FACTS])
@@ -52,8 +53,15 @@ def facts(benchmark: Mapping[str, Any]) -> dict[str, str]:
 
 def record_facts(record: Record) -> dict[str, str]:
     """Return what the record of a race knows beyond the status, as texts by path; what is not known is not there."""
-    parts = (_of_nodes, _of_load_generator, _of_settings, _of_tasks, _of_answers, _of_requests)
+    parts = (
+        _of_corpora, _of_plugins, _of_nodes, _of_load_generator, _of_settings, _of_tasks, _of_answers, _of_requests,
+    )  # fmt: skip
     return dict(islice(_known(record, parts), MOST_FACTS))
+
+
+def listed_facts(record: Record) -> dict[str, str]:
+    """Return of what the record knows only its documents and plugins, of which the status has lines for people."""
+    return dict(islice(_known(record, (_of_corpora, _of_plugins)), MOST_FACTS))
 
 
 def answer_facts(record: Record) -> dict[str, str]:
@@ -65,6 +73,23 @@ def answer_facts(record: Record) -> dict[str, str]:
 def _known(record: Record, parts: Iterable[Callable[[Record], Iterator[tuple[str, Any]]]]) -> Iterator[tuple[str, str]]:
     found = {path: as_text(value) for part in parts for path, value in part(record) if value is not None}
     yield from found.items()
+
+
+def _of_corpora(record: Record) -> Iterator[tuple[str, Any]]:
+    corpora = record.track.corpora[:_MOST_CORPORA]
+    yield from ((f"ran: corpora[{number}]", corpus.content) for number, corpus in enumerate(corpora))
+
+
+def _of_plugins(record: Record) -> Iterator[tuple[str, Any]]:
+    yield from ((f"ran: plugin {name}", version) for name, version in _plugins(record.environment).items())
+
+
+def _plugins(environment: EnvironmentRecord) -> Mapping[str, str]:
+    """Return the version of each plugin by its name; in the lines of an older runner the name ends at a blank."""
+    if environment.plugin_versions is not None:
+        return environment.plugin_versions
+    lines = [line.partition(" ") for line in environment.plugins or ()]
+    return {name: version for name, _, version in lines}
 
 
 def _of_nodes(record: Record) -> Iterator[tuple[str, Any]]:
@@ -92,7 +117,6 @@ def _each(values: Iterable[Any]) -> str | None:
 
 def _of_settings(record: Record) -> Iterator[tuple[str, Any]]:
     environment = record.environment
-    yield from _plugins(environment.plugins or ())
     yield from ((f"ran: module {name}", "there") for name in environment.modules or ())
     yield from ((f"ran: cluster setting {key}", value) for key, value in (environment.cluster_settings or {}).items())
     yield from ((f"ran: node setting {key}", value) for key, value in (environment.node_settings or {}).items())
@@ -180,7 +204,6 @@ def effective(benchmark: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     if params := _parsed(environment.get("trackParams") or "{}"):
         yield from _track_params(benchmark.get("spec") or {}, params)
     yield from jvm_flags(environment.get("jvmFlags") or ())
-    yield from _plugins(environment.get("plugins") or ())
     documents: Counter[str] = Counter()
     for index in environment.get("indices") or ():
         name = f"ran: index {stable_index(str(index.get('name')))}"
@@ -213,12 +236,6 @@ def jvm_flags(flags: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield f"ran: JVM flag {valued['name']}", valued["value"]
         else:
             yield f"ran: JVM flag {flag}", "on"
-
-
-def _plugins(plugins: Iterable[str]) -> Iterator[tuple[str, str]]:
-    for plugin in plugins:
-        name, _, version = plugin.partition(" ")
-        yield f"ran: plugin {name}", version
 
 
 def stable_index(name: str) -> str:

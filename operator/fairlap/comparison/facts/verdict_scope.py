@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from fairlap.api.block_record import BlockRecord, RaceRecord
 from fairlap.api.comparison_spec import Design
+from fairlap_race.contract.as_percent import as_percent
 from fairlap_race.contract.some_of import some_of
 
 _MEMORY_TO_DATA = re.compile(r"ran: nodeData\[\d+\]\.memoryToData")
@@ -53,7 +54,8 @@ def _memory(races: Sequence[RaceRecord]) -> str:
     least = min(shares)
     if least >= 1:
         return f"it holds for data that fits the memory beside the heap ({least:.1f} times as large), without the disk"
-    return f"it holds for data of which {least:.0%} at most fits the memory beside the heap: less is faster"
+    fits = as_percent(least, 1.0)
+    return f"it holds for data of which {fits} at most fits the memory beside the heap: less is faster"
 
 
 def _load(races: Sequence[RaceRecord]) -> str:

@@ -17,13 +17,13 @@ from fairlap.comparison.numbers.race_numbers import Kind, Number, Raced
 from fairlap.comparison.numbers.same_work import tasks_of_one_side, told_apart, units_of
 from fairlap.comparison.terms.gate_metrics import CAPACITY_GATE, DEFAULT_MARGINS
 from fairlap.comparison.terms.verdicts import ComparisonVerdict, together
-from fairlap.statistics.gates import GateFinding, GateVerdict, Look, judge_estimates
+from fairlap.statistics.gates import USUAL_ALPHA, GateFinding, GateVerdict, Look, judge_estimates
 from fairlap.statistics.multiplicity import q_values
 from fairlap.statistics.paired import Estimate, paired, unpaired
 from fairlap.wording.counts import counted
+from fairlap_race.contract.as_percent import as_percent
 from fairlap_race.contract.some_of import some_of
 
-ALPHA = 0.05
 MARGINS = {Kind(metric): margin / 100 for metric, margin in DEFAULT_MARGINS.items()}
 """The gates when none are declared, and from which change on a difference matters."""
 CAPACITY_MARGINS = {Kind.CAPACITY: (CAPACITY_GATE.margin or 0) / 100}
@@ -221,7 +221,7 @@ def _gates(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
     findings: Sequence[GateFinding | None] = [None] * len(lines)
     known = [estimate for estimate in estimates if estimate]
     if known:
-        findings = judge_estimates(known, [margin for _, _, margin, _ in lines], Look(arms.races, ALPHA))
+        findings = judge_estimates(known, [margin for _, _, margin, _ in lines], Look(arms.races, USUAL_ALPHA))
     return tuple(
         Line(name, kind, arms.unit(numbers), *arms.medians(numbers), finding, margin)
         for (name, kind, margin, numbers), finding in zip(lines, findings, strict=True)
@@ -247,7 +247,7 @@ def _hints(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
     lines = []
     for number, estimate in zip(shown, estimates, strict=True):
         margin = MARGINS.get(number.kind, 0.05)
-        finding = judge_estimates([estimate], [margin], Look(arms.races, ALPHA))[0] if estimate else None
+        finding = judge_estimates([estimate], [margin], Look(arms.races, USUAL_ALPHA))[0] if estimate else None
         share = next(q) if estimate else None
         about = (str(number), number.kind, arms.unit([number]))
         lines.append(Line(*about, *arms.medians([number]), finding, margin, share))
@@ -322,7 +322,8 @@ def _failed(races: Sequence[Raced]) -> list[str]:
     Of a Benchmark's races it was judged how many may fail.
     """
     return [
-        f"{task}: {rate:.2%} of the requests of a race failed, so its times are not those of answers"
+        f"{task}: {as_percent(rate, MOST_FAILED, decimals=2)} of the requests of a race failed, so its times are not "
+        "those of answers"
         for task, rate in _worst_error_rates([race for race in races if not race.judged]).items()
         if rate > MOST_FAILED
     ]
@@ -342,7 +343,8 @@ def _notes(arms: _Arms, there: Mapping[Number, Sequence[str]]) -> Iterable[str]:
         )
     for task, rate in _worst_error_rates(everyone).items():
         if rate > 0:
-            yield f"{task}: {rate:.2%} of the requests of a race failed: its times are those of errors, too"
+            failed = as_percent(rate, decimals=2)
+            yield f"{task}: {failed} of the requests of a race failed: its times are those of errors, too"
     silent = [task for race in everyone if not race.judged for task in race.tasks if task not in race.error_rates]
     if silent:
         unsure = _named(list(dict.fromkeys(silent)))

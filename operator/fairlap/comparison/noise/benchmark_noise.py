@@ -13,7 +13,7 @@ from fairlap.api.block_record import Measured
 from fairlap.api.noise_status import MOST_NOISY_TASKS, Noise, NumberNoise, TaskNoise
 from fairlap.comparison.numbers.benchmark_numbers import NodesUse, nodes_use, task_numbers, whole_numbers
 from fairlap.comparison.terms.gate_metrics import LATENCIES, METRICS, SERVICE_TIMES, family
-from fairlap.statistics.gates import smallest_visible
+from fairlap.statistics.gates import NO_SPREAD, smallest_visible
 from fairlap.statistics.moderation import Prior, fitted_to
 from fairlap.wording.counts import counted
 from fairlap.wording.percentages import two_digits
@@ -24,7 +24,6 @@ PAIRS: Final = 5
 """of races, which is what a Comparison of a middling difference takes"""
 _MOST_SPREAD: Final = math.log(100)
 """of a log ratio; beyond it a percentage says nothing any more"""
-_NO_SPREAD: Final = 1e-9
 _ROOM: Final = 60_000
 """Characters of all tasks in the status."""
 _WHERE_KNOWN: Final = "cpuSecondsPerOperation"
@@ -146,7 +145,7 @@ def _number(metric: str, logs: Sequence[float], history: History) -> NumberNoise
     if both is None:
         return said.model_copy(update={"message": f"unknown: {_unknown(len(logs), history)}"})
     spread = math.sqrt(both)
-    if spread < _NO_SPREAD:
+    if spread < NO_SPREAD:
         return said.model_copy(update={"message": f"unknown: {len(logs)} races have exactly the same number"})
     if spread > _MOST_SPREAD:
         text = f"two races of the same thing differ by a factor of 100 and more: {PAIRS} pairs show nothing here"

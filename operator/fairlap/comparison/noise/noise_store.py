@@ -19,6 +19,7 @@ from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.spec import BenchmarkSpec, Race
 from fairlap.comparison.numbers.block_numbers import BlockNumbers
 from fairlap.comparison.terms.gate_metrics import METRICS, family, gates_of
+from fairlap.statistics.gates import NO_SPREAD
 from fairlap.statistics.moderation import Prior, learn_prior
 
 KEY_NOISE: Final = "noise.json"
@@ -30,7 +31,7 @@ _MOST_VARIANCES = 12
 """Of one family in one Comparison."""
 _MOST_CHARACTERS = 900_000
 _LEAST_BLOCKS = 3
-_NO_SPREAD = 1e-18
+_NO_VARIANCE = NO_SPREAD**2
 _LONGEST_RACE_SECONDS = 30 * 86400.0
 _LARGEST = 100.0
 """A larger variance of a log ratio is no noise of anything."""
@@ -103,10 +104,10 @@ def noise_key(spec: ComparisonSpec, blocks: Sequence[BlockRecord]) -> str:
 
 
 def benchmark_key(spec: BenchmarkSpec, races: Sequence[Mapping[str, str]], *, on_kept_cluster: bool = False) -> str:
-    """Return the same for a Benchmark, from the facts of its races; its clusters are its races' own, or a target.
+    """Return what `noise_key` returns, for a Benchmark and the facts of its races.
 
-    `on_kept_cluster`: it races on one that its Comparison keeps. What that was built on it does not know: the key is
-    the beginning of all whose machines are the same as far as it sees.
+    Its clusters are its races' own, or a target. `on_kept_cluster`: it races on one that its Comparison keeps. What
+    that was built on it does not know: the key is the beginning of all whose machines are the same as far as it sees.
     """
     tasks = spec.race.include_tasks if on_kept_cluster else None
     workload = _workload(spec.race, kept_tasks=tasks, in_turn=spec.in_turn is not None)
@@ -262,7 +263,7 @@ def _shown(
             if METRICS[metric].exact or pairs.obstacle or numbers.count < _LEAST_BLOCKS:
                 continue
             spread = variance(pairs.cost_ratios(more_is_better=False))
-            if _NO_SPREAD < spread < _LARGEST:
+            if _NO_VARIANCE < spread < _LARGEST:
                 found.setdefault(family(metric, task or None), []).append(spread)
     stamp = now.replace(microsecond=0)
     for name, values in found.items():
@@ -315,7 +316,7 @@ def _entry(value: Any) -> Shown | None:
 
 
 def _is_variance(value: Any) -> bool:
-    return _is_between(_NO_SPREAD, value, _LARGEST)
+    return _is_between(_NO_VARIANCE, value, _LARGEST)
 
 
 def _is_between(low: float, value: Any, high: float) -> bool:

@@ -20,7 +20,7 @@ from fairlap_race.contract.machine_watch import Canary
 from fairlap_race.contract.race_capacity import race_capacity
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import KEY_RECORD, Record, Task
-from fairlap_race.contract.resources import ELASTICSEARCH, KEY_RESOURCES, Machine, MachineTable, Usage
+from fairlap_race.contract.resources import ELASTICSEARCH, KEY_RESOURCES, PROMETHEUS, Machine, MachineTable, Usage
 from fairlap_race.contract.untrusted import as_number
 
 _MOST_NUMBERS: Final = 5000
@@ -28,8 +28,6 @@ _USED: Final[Mapping[str, Callable[[Usage], float | None]]] = {
     "memoryPeakBytes": lambda usage: usage.memory_peak_bytes,
     "diskWriteBytes": lambda usage: usage.disk_write_bytes,
 }
-_OF_CONTAINERS: Final = "prometheus"
-"""the source of columns of single containers; Elasticsearch itself tells of its whole device"""
 _CPU_SECONDS: Final = "cpuSeconds"
 _OF_REQUESTS, _OF_RALLY = "the requests themselves", "Rally's running average"
 """Sources of a rate. The average has begun with the warm-up, and tells as much of how cold a JVM was then."""
@@ -151,7 +149,7 @@ def _source_of_rates(record: Record | None) -> Mapping[str, str]:
 def _used_by(record: Record | None, table: MachineTable | None) -> Mapping[str, Callable[[Usage], float | None]]:
     """Return the columns that are Elasticsearch's own: in turn a device has written what all variants wrote."""
     in_turn = any(task.turns is not None for task in _tasks(record))
-    shared = in_turn and _sources(table).get(METRICS["diskWriteBytes"].columns) != _OF_CONTAINERS
+    shared = in_turn and _sources(table).get(METRICS["diskWriteBytes"].columns) != PROMETHEUS
     return {metric: column for metric, column in _USED.items() if not (shared and metric == "diskWriteBytes")}
 
 

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple, Protocol
 
+from fairlap.api.base import LONGEST_TEXT
 from fairlap.api.condition_types import ComparisonCondition, ConditionType
 from fairlap.api.status import Condition
-
-LONGEST_MESSAGE = 4096
 
 
 class HasConditions(Protocol):
@@ -59,7 +58,7 @@ def conditions(status: HasConditions, observed: Iterable[Observation], now: date
             type=it.type.value,
             status=truth,
             reason=str(it.reason),
-            message=it.message[:LONGEST_MESSAGE],
+            message=it.message[:LONGEST_TEXT],
             last_transition_time=old.last_transition_time if old and old.status == truth else stamp(now),
         )
     return [each.model_copy(update={"observed_generation": status.observed_generation}) for each in found.values()]

@@ -52,7 +52,8 @@ def decide(spec: BenchmarkSpec, machines: Sequence[MachineCapacity] | None) -> N
     """Return what each node of a cluster that names no CPU is given.
 
     `machines` are those of the Kubernetes cluster, None where they could not be read. Only what they have decides, not
-    what is in use just now, so that all races of all variants are given the same.
+    what is in use just now, so that all races of all variants are given the same. Raises ValueError for any other
+    cluster.
     """
     built = spec.elasticsearch
     if built is None or built.resources.names_cpu():

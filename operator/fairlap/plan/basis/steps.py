@@ -3,11 +3,11 @@
 import hashlib
 from typing import NamedTuple
 
-from fairlap.api.names import is_race
+from fairlap.api.names import CHECK_STEP, is_race
 from fairlap.api.spec import BenchmarkSpec, Race
 
 PROBE = "probe"
-CHECK = "check"
+CHECK = CHECK_STEP
 SMOKE = "smoke"
 
 

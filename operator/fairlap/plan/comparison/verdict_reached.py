@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from fairlap.api.base import LONGEST_TEXT
 from fairlap.api.comparison_status import ComparisonStatus, Verdict
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
 from fairlap.api.names import COMPARISON_KIND
@@ -10,8 +11,6 @@ from fairlap.plan.basis.conditions import Observation, stamp
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
 from fairlap.plan.finish import failed_observations
 from fairlap.plan.transition import one_line
-
-_LONGEST_MESSAGE = 4096
 
 
 def changed(status: ComparisonStatus, **changes: object) -> ComparisonStatus:
@@ -52,7 +51,7 @@ def fail(
     told: str = "",
 ) -> ComparisonPlan:
     """Return the plan that ends without a verdict; `told`: the first of several sentences, where `message` has more."""
-    kept, progress = message[:_LONGEST_MESSAGE], one_line(told or message)
+    kept, progress = message[:LONGEST_TEXT], one_line(told or message)
     ended = _ended(seen, status, phase="Failed", reason=str(reason), message=kept, progress=progress)
     return ComparisonPlan(ended, observed=(*observed, *failed_observations(COMPARISON_KIND, reason, message)))
 

@@ -13,7 +13,8 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.some_of import some_of
 from fairlap_race.contract.untrusted import parse_time
 
-LACKS_CPU = "Insufficient cpu"  # the scheduler's words for machines whose processors are all asked for
+_LACKS_CPU = "Insufficient cpu"  # the scheduler's words for machines whose processors are all asked for
+_LOST_CLAIM = re.compile(r'persistentvolumeclaim "[^"]*" not found')  # the scheduler's words, too
 _PULLING = {"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable"}
 _HOPELESS_PULL = {"InvalidImageName", "ErrImageNeverPull"}
 _JAVA_HEAP_EXHAUSTED = 3  # the JVM's own code under -XX:+ExitOnOutOfMemoryError, which Elasticsearch sets
@@ -33,6 +34,8 @@ class Trouble(NamedTuple):
     final: bool
     """True when no waiting can help"""
     log: LogOf | None = None
+    lacks_cpu: str = ""
+    """The scheduler's message, with the pod, where it found too few processors; "" where they are not what lacks."""
 
 
 def load_generators(pods: Iterable[Json]) -> list[Json]:
@@ -98,7 +101,7 @@ def explain_unschedulable(trouble: Trouble | None, seen: Seen) -> Trouble | None
         )
     if allowed := _allowed_machines(seen):
         words.append(allowed)
-    if LACKS_CPU in trouble.message and seen.status.node_processors and seen.status.node_processors.whole:
+    if trouble.lacks_cpu and seen.status.node_processors and seen.status.node_processors.whole:
         words.append(
             "a whole processor for each node of Elasticsearch is asked for, since none is named: write "
             "elasticsearch.resources.requests.cpu, for example 500m, to share them"
@@ -136,11 +139,16 @@ def _of_pod(pod: Json) -> Iterator[Trouble]:
         yield Trouble(Reason.UNSCHEDULABLE, message, final=False)
     for condition in status.get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
-            message = f"pod {name}: {condition.get('message', 'not scheduled')}"
-            lost = re.search(r'persistentvolumeclaim "[^"]*" not found', message)
-            yield Trouble(Reason.VOLUME_CLAIM_MISSING if lost else Reason.UNSCHEDULABLE, message, final=False)
+            yield _unscheduled(name, str(condition.get("message", "not scheduled")))
     for container in (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())):
         yield from _of_container(name, container)
+
+
+def _unscheduled(pod: str, words: str) -> Trouble:
+    """Return why a pod has no machine; the one place that reads the scheduler's `words`."""
+    message, lost = f"pod {pod}: {words}", _LOST_CLAIM.search(words)
+    reason = Reason.VOLUME_CLAIM_MISSING if lost else Reason.UNSCHEDULABLE
+    return Trouble(reason, message, final=False, lacks_cpu=message if _LACKS_CPU in words else "")
 
 
 def _of_container(pod: str, container: Json) -> Iterator[Trouble]:

@@ -1,5 +1,6 @@
 """The end of a Benchmark: its last status, and the conditions that say how it ended."""
 
+from fairlap.api.base import LONGEST_TEXT
 from fairlap.api.condition_types import ConditionType
 from fairlap.api.names import KIND
 from fairlap.api.status import BenchmarkStatus
@@ -22,7 +23,7 @@ def end_succeeded(seen: Seen) -> Plan:
 
 def end_failed(seen: Seen, reason: str, message: str, *observed: Observation, told: str = "") -> Plan:
     """Return the plan that ends a Benchmark; `told`: the first of several sentences, where `message` has more."""
-    progress, kept = one_line(told or message), message[:4096]
+    progress, kept = one_line(told or message), message[:LONGEST_TEXT]
     status = _ended(seen, phase="Failed", progress=progress, reason=str(reason), message=kept)
     return Plan(status, observed=(*observed, *failed_observations(KIND, reason, message)))
 

@@ -7,7 +7,7 @@ from fairlap.plan.basis.conditions import Observation
 from fairlap.plan.basis.deadline import wake_in
 from fairlap.plan.basis.seen import Plan, Seen
 from fairlap.plan.basis.steps import title
-from fairlap.plan.explain.readiness import describe_missing, explain_overdue
+from fairlap.plan.explain.readiness import explain_overdue, find_lacking
 from fairlap.plan.explain.trouble import (
     Trouble,
     elasticsearch_pods,
@@ -33,7 +33,8 @@ def provisioning(seen: Seen, step: Step) -> Plan:
     pull, room = stage_deadline(seen, step, PULL_PATIENCE), room_search(seen, step, allowed)
     if refused := fail_if_refused(seen):
         return refused
-    lacking = children.foreign or describe_missing(children, wanted.nodes)
+    found = find_lacking(children, wanted.nodes)
+    lacking = children.foreign or (found.phrase if found else "")
     if not lacking:
         text = f"{wanted.nodes} node(s) of Elasticsearch {wanted.version} are ready"
         ready = Observation(ConditionType.CLUSTER_READY, True, ConditionReason.CLUSTER_READY, text)
@@ -41,8 +42,8 @@ def provisioning(seen: Seen, step: Step) -> Plan:
     if was_replaced(children.elasticsearch, children.pods) and seen.evictions is None:
         return Plan(seen.status, look=("evictions",))
     evicted = find_mishaps((), seen.evictions or {})
-    found = [*evicted, *find_troubles(elasticsearch_pods(children.pods))]
-    hindrance = explain_unschedulable(next(iter(found), None), seen)
+    troubles = [*evicted, *find_troubles(elasticsearch_pods(children.pods))]
+    hindrance = explain_unschedulable(next(iter(troubles), None), seen)
     if stuck := fail_or_give_way(seen, step, hindrance, deadline, pull, room):
         return stuck
     missing = children.elasticsearch is not None and len(elasticsearch_pods(children.pods)) < wanted.nodes

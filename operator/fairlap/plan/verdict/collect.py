@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from fairlap.api.condition_types import ConditionReason, ConditionType
-from fairlap.api.names import PAGE_CACHE_ANNOTATION, PAGE_CACHE_DROPPED, is_race
+from fairlap.api.names import PAGE_CACHE_ANNOTATION, PAGE_CACHE_KEPT, PAGE_CACHE_OUTCOME_ANNOTATION, is_race
 from fairlap.api.node_resources import node_resources
 from fairlap.api.status import MOST_TASKS, Environment, PlannedTask, RaceStatus, Step
 from fairlap.plan.basis.conditions import Observation, stamp
@@ -67,7 +67,7 @@ def judge_without_record(seen: Seen, step: Step, reason: Reason, message: str) -
         id=race_id(subject.namespace, subject.name, subject.uid, step.name),
         valid=False,
         reason=str(reason),
-        message=message[:4096],
+        message=message,
         elasticsearch_on=_elasticsearch_on(seen),
         load_generator_on=", ".join(machines_of(load_generators(seen.children.pods))),
         record=object_name(subject.name, step.name) if step.job_uid else "",
@@ -237,10 +237,10 @@ def _race(seen: Seen, step: Step, record: Record, violation: Violation | None) -
         seconds=_seconds(record.started_at, record.finished_at),
         valid=violation is None,
         reason=str(violation.reason) if violation else "",
-        message=violation.message[:4096] if violation else "",
+        message=violation.message if violation else "",
         elasticsearch_on=_elasticsearch_on(seen),
         load_generator_on=load_generator_on[:300],
-        page_cache=_page_cache(seen),
+        page_cache=_noted(seen, PAGE_CACHE_ANNOTATION),
         record=object_name(seen.subject.name, step.name),
     )
 
@@ -249,9 +249,10 @@ def _elasticsearch_on(seen: Seen) -> list[str]:
     return machines_of(elasticsearch_pods(seen.children.pods)) or list(seen.kept_on)
 
 
-def _page_cache(seen: Seen) -> str:
+def _noted(seen: Seen, annotation: str) -> str:
+    """Return what stands on the step's Job, "" for nothing."""
     meta = (seen.children.job or {}).get("metadata") or {}
-    return str((meta.get("annotations") or {}).get(PAGE_CACHE_ANNOTATION, ""))[:300]
+    return str((meta.get("annotations") or {}).get(annotation, ""))[:300]
 
 
 def _remarks(seen: Seen, race: RaceStatus, record: Record) -> list[RaceRemark]:
@@ -260,7 +261,8 @@ def _remarks(seen: Seen, race: RaceStatus, record: Record) -> list[RaceRemark]:
     said = [*said, *applied_settings.not_everywhere(record, seen.subject.spec)]
     if not record.first_request_at:
         return said
-    if race.page_cache and not race.page_cache.startswith(PAGE_CACHE_DROPPED):
+    # A Job that an older operator started has the sentence alone, which is shown and decides nothing.
+    if _noted(seen, PAGE_CACHE_OUTCOME_ANNOTATION) == PAGE_CACHE_KEPT:
         said = [*said, RaceRemark(Reason.PAGE_CACHE_KEPT, race.page_cache)]
     unread = unread_tasks(record)
     disturbed = disturbance.remarks(

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from fairlap.api.base import LONGEST_TEXT
 from fairlap.api.status import BenchmarkStatus
 from fairlap.plan.basis.conditions import Observation
 from fairlap_race.contract.reasons import Reason
@@ -19,5 +20,5 @@ def mark_failing(status: BenchmarkStatus, reason: Reason, message: str, field: s
 
     field: what of the request `message` is about, where a record says so.
     """
-    why = {"reason": str(reason), "message": message[:4096], "field": field[:63]}
+    why = {"reason": str(reason), "message": message[:LONGEST_TEXT], "field": field[:63]}
     return status.model_copy(update={"failing": True, **why})

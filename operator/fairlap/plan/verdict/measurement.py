@@ -10,6 +10,7 @@ from fairlap.results.throttled_nodes import matters
 from fairlap.results.unread_tasks import unread_tasks
 from fairlap.wording.counts import counted
 from fairlap.wording.durations import tenths_of_seconds
+from fairlap_race.contract.as_percent import as_percent
 from fairlap_race.contract.race_spec import Mode
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record, Task
@@ -98,8 +99,9 @@ def _unsettled(task: Task) -> str:
     it = task.settling
     if it is None or it.settled is not False:
         return ""
-    percent = 100 * (it.change or 0.0)
-    change = f" ({it.measure} {percent:+.0f} % from its beginning to its end)" if it.measure else ""
+    by = it.change or 0.0
+    percent = f"{'+' if by > 0 else ''}{as_percent(by, -1.0)}"
+    change = f" ({it.measure} {percent} from its beginning to its end)" if it.measure else ""
     return f"{task.task} for {it.unsettled_seconds:.1f} of {it.of_seconds:.1f} s{change}"
 
 

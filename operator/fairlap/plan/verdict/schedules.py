@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from fairlap.plan.verdict.measurement import probes_beyond
 from fairlap.results.remarks import RaceRemark
+from fairlap_race.contract.as_percent import as_percent
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record, Task
+from fairlap_race.contract.record import SCHEDULE_KEPT, Record, Task
 from fairlap_race.contract.schedule_record import CLIENT_KEPT, ScheduleRecord
 
 
@@ -23,7 +24,7 @@ def _behind(task: Task) -> str:
     if share is not None and task.fell_behind:
         target = "" if task.target_throughput is None else f" {task.target_throughput:g}"
         some = f"; {_slow(plan)}" if 0 < plan.slow_clients < plan.clients else ""
-        return f"task {task.task} reached {100 * share:.0f} % of its target throughput{target}{some}"
+        return f"task {task.task} reached {as_percent(share, SCHEDULE_KEPT)} of its target throughput{target}{some}"
     found = [_slow(plan)] if plan.has_slow_client else []
     if plan.has_backlog:
         found.append(
@@ -35,7 +36,7 @@ def _behind(task: Task) -> str:
 
 def _slow(plan: ScheduleRecord) -> str:
     return (
-        f"{plan.slow_clients} of {plan.clients} clients sent less than {100 * CLIENT_KEPT:.0f} % of their requests in "
-        f"time, the slowest {100 * (plan.slowest_share or 0):.0f} %; all of them sent {plan.sent} of {plan.planned} "
-        "planned"
+        f"{plan.slow_clients} of {plan.clients} clients sent less than {as_percent(CLIENT_KEPT)} of their requests in "
+        f"time, the slowest {as_percent(plan.slowest_share or 0.0, CLIENT_KEPT)}; all of them sent {plan.sent} of "
+        f"{plan.planned} planned"
     )

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 
 from fairlap_race.contract.reasons import Reason
 
+REVIEW = "fairlap_race.track.check.review"
+"""The module that finds what is wrong, run in a process of its own."""
+REVIEW_SECONDS = 600
+"""That it may take: a track's own parameter sources may generate data when they are loaded."""
 _LONGEST_LINE = 160
 _LONGEST = 1500
 

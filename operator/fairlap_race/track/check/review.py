@@ -28,7 +28,7 @@ from fairlap_race.track.check.json_paths import JsonPath, operation_path, task_p
 from fairlap_race.track.check.lint import Remark, lint
 from fairlap_race.track.check.source_map import Rendered, Templates
 from fairlap_race.track.check.tasks import (
-    PACKAGE_MISSING,
+    PackageMissingError,
     load,
     load_plugins,
     missing_tasks,
@@ -158,8 +158,8 @@ def _track_findings(
         # Without its packages the track's own code could not say what it adds.
         if complete:
             for error in task_errors(request, track, challenge, rendered, added):
-                if error.finding.rule == PACKAGE_MISSING and request.downloads and track.dependencies:
-                    yield _needs_packages(spec, error.finding.sentence, rendered)
+                if isinstance(error, PackageMissingError) and request.downloads and track.dependencies:
+                    yield _needs_packages(spec, error.words, rendered)
                 else:
                     yield error.finding
         for error in corpus_errors(request, track, challenge, rendered):
@@ -285,10 +285,9 @@ def _missing_package(request: Request, answer: TrackDescription) -> str | None:
     return None
 
 
-def _needs_packages(spec: dict[str, Any], words: str, rendered: Rendered) -> Finding:
+def _needs_packages(spec: dict[str, Any], missing: str, rendered: Rendered) -> Finding:
     names = ", ".join(map(str, spec.get("dependencies", ())))
     place = rendered.place_of(["dependencies"])
-    missing = words.rsplit(": ", maxsplit=1)[-1].rstrip(".")
     what = f"{missing}: what the track's own code adds was not checked"
     cure = f"Install {names} beside Rally; a race image needs them too"
     return finding(None, what, cure, place.as_tuple() if place else None, "dependencies")

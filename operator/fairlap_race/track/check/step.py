@@ -19,12 +19,9 @@ from fairlap_race.errors import StoppedError, TrackError
 from fairlap_race.rally.config import Files
 from fairlap_race.rally.releases import rally_version
 from fairlap_race.track.ask import ask_about_track, make_request, make_track_record
-from fairlap_race.track.check.finding import Finding
+from fairlap_race.track.check.finding import REVIEW, REVIEW_SECONDS, Finding
 from fairlap_race.track.load import Request, TrackDescription
 from fairlap_race.track.ready import BUILTIN_TRACKS, get_ready
-
-DIAGNOSIS_TIMEOUT_SECONDS = 600
-"""A track's own parameter sources may generate data when they are loaded."""
 
 
 def check(
@@ -73,7 +70,7 @@ def check(
 
 
 def _diagnose(request: Request, work: Path, stop: threading.Event) -> tuple[TrackDescription, Finding | None]:
-    data = ask_about_track("fairlap_race.track.check.review", request, Files(work), DIAGNOSIS_TIMEOUT_SECONDS, stop)
+    data = ask_about_track(REVIEW, request, Files(work), REVIEW_SECONDS, stop)
     errors = data.get("errors") or []
     first = decode(Finding, errors[0]) if errors else None
     if first is not None and len(errors) > 1:

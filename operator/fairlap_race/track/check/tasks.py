@@ -19,8 +19,6 @@ from fairlap_race.track.check.json_paths import operation_path, task_path
 from fairlap_race.track.check.source_map import Rendered
 from fairlap_race.track.load import Request, rally_config
 
-PACKAGE_MISSING = "dependencies"
-"""Rule of a module that the track's own code could not import."""
 _MANDATORY: dict[str, tuple[str, ...]] = {
     "put-pipeline": ("id", "body"),
     "delete-pipeline": ("id",),
@@ -35,6 +33,14 @@ _MANDATORY: dict[str, tuple[str, ...]] = {
 """Parameters without which Rally's runner ends the race when it comes to the task (esrally/driver/runner.py)."""
 _LISTED = 30
 """Names of tasks in one sentence at most."""
+
+
+class PackageMissingError(FoundError):
+    """The track's own code could not import a module; `words`: Python's own, which name it."""
+
+    def __init__(self, reason: Reason, what: str, words: str, place: tuple[str, int, str] | None) -> None:
+        super().__init__(reason, what, place=place, rule="dependencies")
+        self.words = words
 
 
 def load(request: Request, params: Mapping[str, Any]) -> Any:
@@ -141,7 +147,10 @@ def _check_task(track: Any, challenge: Any, leaf: Any, added: set[str], rendered
     except Exception as error:
         missing = isinstance(error, FileNotFoundError)  # which is a matter of the operation, whatever task uses it
         subject = f"operation {operation.name}" if missing else f"task {leaf.name}"
-        what, place = f"{subject}: {_words(error)}", _place(rendered, challenge, leaf)
+        words, place = _words(error), _place(rendered, challenge, leaf)
+        what = f"{subject}: {words}"
+        if isinstance(error, ModuleNotFoundError):
+            raise PackageMissingError(_reason(error), what, words, place) from None
         raise FoundError(_reason(error), what, _cure(error), place, _rule(error)) from None
 
 
@@ -196,8 +205,6 @@ _SOURCES: dict[tuple[int, str], tuple[Any, Any]] = {}
 
 
 def _rule(error: Exception) -> str:
-    if isinstance(error, ModuleNotFoundError):
-        return PACKAGE_MISSING
     return "" if _reason(error) is Reason.PARAMETER_MISSING else "task-parameters"
 
 

@@ -16,13 +16,14 @@ from fairlap.comparison.facts.race_facts import (
     as_text,
     facts,
     jvm_flags,
+    listed_facts,
     record_facts,
     stable_index,
 )
 from fairlap_race.contract.http_record import HttpRecord, RequestHits
 from fairlap_race.contract.record import EnvironmentRecord, IndexRecord, LoadGeneratorHost, Node, Record, Task
 from fairlap_race.contract.request_evidence import AFTER, RequestEvidence, SearchAnswer
-from fairlap_race.contract.track_record import TrackRecord, TrackTask
+from fairlap_race.contract.track_record import TrackCorpus, TrackRecord, TrackTask
 
 RACED = BenchmarkStatus(
     track="access-logs",
@@ -59,11 +60,11 @@ def test_facts_of_a_race() -> None:
     assert found["ran: machines of Elasticsearch"] == "node-1, node-2"
     assert found["ran: machine of the load generator"] == "node-3"
     assert found["ran: JVM flag -Xms"] == "1g" and found["ran: JVM flag -XX:UseG1GC"] == "on"
-    assert found["ran: JVM flag -XX:MaxDirectMemorySize"] == "5" and found["ran: plugin analysis-icu"] == "9.0.0"
+    assert found["ran: JVM flag -XX:MaxDirectMemorySize"] == "5"
     assert found["ran: index logs-app (data stream): documents"] == "7"
     assert found["ran: index logs-app (data stream): setting index.refresh_interval"] == "1s"
     assert found["ran: track parameter.bulk_size"] == "500" and found["ran: Rally's wait workerWakeup"] == "1.0"
-    assert found["ran: corpora[0]"] == "access-logs/documents.json, 12 bytes, aa"
+    assert not any("plugin" in path or "corpora" in path for path in found), "their lines are for people"
     assert found["ran: setting given to the nodes index.codec"] == "best_compression"
     assert (found["ran: track"], found["ran: challenge"]) == ("access-logs", "default")
 
@@ -81,13 +82,17 @@ RECORD = Record(
     environment=EnvironmentRecord(
         build_flavor="default",
         plugins=("analysis-icu 9.0.0",),
+        plugin_versions={"analysis-icu": "9.0.0"},
         modules=("lang-painless",),
         cluster_settings={"indices.recovery.max_bytes_per_sec": "40mb"},
         node_settings={"http.type": "netty4"},
         nodes=(Node(name="a", heap_bytes=5, kernel="6.1", jvm_arguments=("-Dfile.encoding=UTF-8", "-Xms5")), Node()),
         load_generator=LoadGeneratorHost(cores=2, cpu_model="Xeon"),
     ),
-    track=TrackRecord(tasks=(TrackTask(name="search", operation="find", clients=2),)),
+    track=TrackRecord(
+        tasks=(TrackTask(name="search", operation="find", clients=2),),
+        corpora=(TrackCorpus("access-logs", "documents.json", 12, "aa", "generated"),),
+    ),
     tasks=(
         Task(task="search", fewest_hits=10, most_hits=10, target_throughput=5.0),
         Task(task="drawn", fewest_hits=1, most_hits=9),
@@ -110,6 +115,7 @@ def test_facts_of_a_record() -> None:
         "ran: task search: plan": "find, 2 clients",
         "ran: task search: target throughput": "5.0",
         "ran: task search: hits": "10",
+        "ran: corpora[0]": "access-logs/documents.json, 12 bytes, aa",
         "ran: plugin analysis-icu": "9.0.0",
         "ran: module lang-painless": "there",
         "ran: cluster setting indices.recovery.max_bytes_per_sec": "40mb",
@@ -120,6 +126,29 @@ def test_facts_of_a_record() -> None:
         "ran: index more: digest of settings": "d",
     }
     assert record_facts(Record()) == {}
+
+
+def plugged(*lines: str, versions: dict[str, str] | None = None) -> dict[str, str]:
+    return listed_facts(Record(environment=EnvironmentRecord(plugins=lines, plugin_versions=versions)))
+
+
+def test_two_plugins_whose_names_begin_with_the_same_word_are_two_facts() -> None:
+    found = plugged("acme one 1.0", "acme two 2.0 b", versions={"acme one": "1.0", "acme two": "2.0 b"})
+    assert found == {"ran: plugin acme one": "1.0", "ran: plugin acme two": "2.0 b"}
+
+
+def test_plugins_of_an_older_runner_are_read_from_their_lines() -> None:
+    assert plugged("analysis-icu 9.0.0 (on 1 of 2 nodes)") == {"ran: plugin analysis-icu": "9.0.0 (on 1 of 2 nodes)"}
+    assert plugged("analysis-icu 9.0.0", versions={}) == plugged() == {}
+
+
+def test_where_documents_came_from_is_no_fact_however_long_their_names() -> None:
+    def raced(origin: str) -> dict[str, str]:
+        corpus = TrackCorpus("n" * 5000, "a, b.json", 12, "aa", origin)
+        return listed_facts(Record(track=TrackRecord(corpora=(corpus,) * 200)))
+
+    assert raced("cache") == raced("downloaded") and len(raced("cache")) == 100
+    assert raced("cache")["ran: corpora[99]"].endswith("/a, b.json, 12 bytes, aa")
 
 
 def test_the_largest_heap_of_all_nodes_is_a_fact_where_each_of_them_says_it() -> None:

@@ -525,8 +525,11 @@ def test_how_far_it_reaches() -> None:
         race.facts.update({"ran: machines of Elasticsearch": "n1, n2", "ran: machine of the load generator": "n3",
                            "ran: nodeData[0].memoryToData": "0.4"})  # fmt: skip
     scope = judged(blocks, [gate_of("throughput")]).scope
-    assert scope[0].startswith("it holds on n1, n2, with the load from n3") and "40%" in scope[1]
+    assert scope[0].startswith("it holds on n1, n2, with the load from n3") and "40 %" in scope[1]
     assert "full load" in scope[2]
+    for race in (race for block in blocks for race in block.races):
+        race.facts["ran: nodeData[0].memoryToData"] = "0.997"
+    assert "of which 99.7 % at most fits" in judged(blocks, [gate_of("throughput")]).scope[1]
 
 
 LOGS = st.lists(st.lists(st.floats(-0.4, 0.4), min_size=2, max_size=2), min_size=3, max_size=10)

@@ -308,8 +308,11 @@ def test_errors_and_missing_tasks_are_said() -> None:
     failing["results"]["op_metrics"][0]["error_rate"] = 0.02
     failing["results"]["op_metrics"].pop()
     notes = judge_side_by_side(races(1.0, 1, 2), [read(failing), read(failing)]).notes
-    assert "bulk: 2.00% of the requests of a race failed: its times are those of errors, too" in notes
+    assert "bulk: 2.00 % of the requests of a race failed: its times are those of errors, too" in notes
     assert "not compared, since not every race has it: search" in notes
+    failing["results"]["op_metrics"][0]["error_rate"] = 0.00002
+    notes = judge_side_by_side(races(1.0, 1, 2), [read(failing), read(failing)]).notes
+    assert "bulk: 0.002 % of the requests of a race failed: its times are those of errors, too" in notes
 
 
 @pytest.mark.parametrize(("rates", "comparable"), [((0.05, 0.0), True), ((0.06, 0.0), False), ((1.0, 0.01), False)])
@@ -323,8 +326,8 @@ def test_times_of_errors_are_not_compared(rates: tuple[float, float], comparable
     found = judge_side_by_side(races(1.0, 1, 2), others)
     assert (found.verdict != ComparisonVerdict.NOT_COMPARABLE) == comparable
     if not comparable:
-        assert f"search: {rates[0]:.2%} of the requests of a race failed, so" in found.obstacles[0]
-    assert any(text.startswith(f"search: {rates[0]:.2%}") for text in found.notes), "the worst race is told"
+        assert f"search: {100 * rates[0]:.2f} % of the requests of a race failed, so" in found.obstacles[0]
+    assert any(text.startswith(f"search: {100 * rates[0]:.2f} %") for text in found.notes), "the worst race is told"
     valid = judge_side_by_side(races(1.0, 1, 2), [replace(each, judged=True) for each in others])
     assert valid.verdict != ComparisonVerdict.NOT_COMPARABLE
 

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from world import START, seen
 
+from fairlap.api.base import LONGEST_TEXT
 from fairlap.api.condition_types import ConditionType
 from fairlap.api.status import BenchmarkStatus
-from fairlap.plan.basis.conditions import LONGEST_MESSAGE, Observation, conditions, moment
+from fairlap.plan.basis.conditions import Observation, conditions, moment
 from fairlap.plan.benchmark import plan
 
 OBSERVATIONS = st.lists(
@@ -92,7 +93,7 @@ def test_what_is_there_keeps_its_place(passes: list[list[Observation]], observed
 
 def test_a_long_message_fits_the_api() -> None:
     (found,) = conditions(BenchmarkStatus(), [Observation(ConditionType.FAILED, True, "ErrorRate", "x" * 9999)], START)
-    assert len(found.message) == LONGEST_MESSAGE
+    assert len(found.message) == LONGEST_TEXT
 
 
 def test_what_a_decision_observed_is_in_the_status_and_nowhere_else() -> None:

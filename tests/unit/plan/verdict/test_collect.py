@@ -44,15 +44,17 @@ def judged(
     before: BenchmarkStatus | None = None,
     of: BenchmarkSpec | None = None,
     watch: MachineWatch | None = None,
+    there: dict[str, Any] | None = None,
     **changes: Any,
 ) -> BenchmarkStatus:
-    """Return the status after a race with this record; Elasticsearch ran on the machine n1."""
+    """Return the status after a race with this record; Elasticsearch ran on n1; `there`: children that are others."""
     status = before or plan(seen(of=of)).status
     at = Step(name=step, stage="Running", since=stamp(START), job_uid="job-1")
-    there = {"elasticsearch": cluster(), "job": job(), "pods": [pod("es-0", node="n1")], "progress": progress("done")}
+    around: dict[str, Any] = {"elasticsearch": cluster(), "job": job(), "pods": [pod("es-0", node="n1")]}
     if status.target:
-        there |= {"elasticsearch": None, "pods": []}
-    now = seen(status.model_copy(update={"step": at}), of, children=Children(**there), **changes)  # type: ignore[arg-type]
+        around |= {"elasticsearch": None, "pods": []}
+    children = Children(**{**around, "progress": progress("done"), **(there or {})})
+    now = seen(status.model_copy(update={"step": at}), of, children=children, **changes)
     return plan(replace(now, records={step: record}, resources={step: MachineTable(watch=watch)})).status
 
 
@@ -71,6 +73,32 @@ def test_what_disturbed_a_pause_is_no_disturbed_machine(kind: str, found: bool) 
     remarks = judged(record, watch=MachineWatch(tasks=(stolen,))).races[0].remarks
     said = "".join(it.message for it in remarks if it.reason == "MachineDisturbed")
     assert ("hypervisor" in said) is found
+
+
+DROPPED, KEPT = "the page cache was dropped on n1", "the page cache was not dropped on n1: no"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "sentence", "remarked"),
+    [
+        ("dropped", DROPPED, False),
+        ("kept", KEPT, True),
+        ("kept", DROPPED, True),
+        ("dropped", "no page was left", False),
+        ("", DROPPED, False),
+    ],
+    ids=["dropped", "kept", "kept in other words", "dropped in other words", "by an operator that noted no outcome"],
+)
+def test_whether_the_page_cache_was_kept_is_not_read_from_the_sentence(
+    outcome: str, sentence: str, remarked: bool
+) -> None:
+    noted = {"fairlap.dev/page-cache": sentence} | ({"fairlap.dev/page-cache-outcome": outcome} if outcome else {})
+    ran = job()
+    ran["metadata"]["annotations"] = noted
+    record = replace(good_record(), first_request_at=rec.timestamp(START.timestamp()))
+    (race,) = judged(record, there={"job": ran}).races
+    assert race.page_cache == sentence
+    assert [it.message for it in race.remarks if it.reason == "PageCacheKept"] == ([sentence] if remarked else [])
 
 
 ON_A_TARGET = BenchmarkSpec.model_validate({"target": {"hosts": ["http://old:9200"]}, "race": BUILTIN})

@@ -104,6 +104,9 @@ def test_one_measured_task_is_enough() -> None:
         (task(settling=Settling(30.0, 7.5, "throughput", 0.534)), Reason.NOT_SETTLED,
          "had not settled when they were measured: bulk for 7.5 of 30.0 s (throughput +53 % from its beginning to its "
          "end)"),
+        (task(settling=Settling(30.0, 7.5, "throughput", -0.0004)), Reason.NOT_SETTLED,
+         "had not settled when they were measured: bulk for 7.5 of 30.0 s (throughput -0.04 % from its beginning to "
+         "its end)"),
         (task(settling=Settling(30.0, 0.0)), None, ""),
         (task(warm=15.2, extended_warmup=ExtendedWarmup(15.0)), Reason.WARMUP_TOO_SHORT,
          "race.steady.maxWarmup 15 s was over before it had settled: bulk warmed up for 15.2 s"),
@@ -175,6 +178,10 @@ def test_many_tasks_are_counted() -> None:
          "task bulk reached 25 % of its target throughput 40"),
         (ScheduleRecord(400, 404, 8, 0, 0.95, 0.9, 39, 3.0), 0.99, ""),
         (None, 0.97, "task bulk reached 97 % of its target throughput 40"),
+        (None, 0.9799, "task bulk reached 97.99 % of its target throughput 40"),
+        (ScheduleRecord(9925, 10000, 100, 1, 0.8999, 1.0), 0.9925,
+         "task bulk: 1 of 100 clients sent less than 90 % of their requests in time, the slowest 89.99 %; all of them "
+         "sent 9925 of 10000 planned"),
         (None, None, ""),
     ],
 )  # fmt: skip

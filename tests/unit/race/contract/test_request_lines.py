@@ -101,3 +101,18 @@ def test_no_bytes_are_too_strange(lines: list[bytes]) -> None:
         assert str(error).startswith("f")
     else:
         assert all(each.path.startswith("/") and each.path.isascii() for each in found)
+
+
+@pytest.mark.parametrize(
+    ("line", "what", "cure"),
+    [
+        (b'{"path": "a;b: c"}\n', "'a;b: c' is no path", "write one that begins with one slash"),
+        (b'{"path": "/a", "x;": 1}\n', "there is no member 'x;'", "a request has method, path, body; leave it out"),
+        (b"[" * 100_000 + b"\n", "the JSON is nested too deeply", ""),
+    ],
+)
+def test_what_is_wrong_with_a_line_is_known_without_the_line_and_the_cure(line: bytes, what: str, cure: str) -> None:
+    with pytest.raises(LinesError) as caught:
+        list(read_lines([line], "f"))
+    assert caught.value.what == what
+    assert str(caught.value).startswith(f"f line 1: {what}; {cure}" if cure else f"f line 1: {what}")

@@ -4,6 +4,8 @@ import json
 import threading
 from dataclasses import replace
 
+import pytest
+
 from fairlap_race.contract.record import Record, Task, timestamp
 from fairlap_race.contract.resources import (
     GROUPS,
@@ -12,8 +14,10 @@ from fairlap_race.contract.resources import (
     MachineTable,
     TaskUsage,
     Usage,
+    is_note_on,
     merged,
     missing,
+    note,
 )
 from fairlap_race.elasticsearch.client import ElasticsearchError
 from fairlap_race.runner.sampler import MachineSampler, summed_up
@@ -54,7 +58,7 @@ def test_the_bound_keeps_the_longest_tasks():
 
 def test_a_better_source_gives_whole_groups():
     base = machine(cpu_mean_cores=1.0, cpu_peak_cores=2.0, disk_reads=7.0, memory_peak_bytes=9.0, heap_peak_bytes=5.0)
-    base = replace(base, sources={"cpu": "nodeStats", "jvm": "nodeStats"}, notes=("disk: of the whole device",))
+    base = replace(base, sources={"cpu": "nodeStats", "jvm": "nodeStats"}, notes=(note("disk", "of the whole device"),))
     better = machine(disk_reads=3.0, disk_read_bytes=4.0, working_set_peak_bytes=8.0, major_faults_per_minute=0.0)
     found = merged(base, better, "prometheus")
     assert found.sources == {
@@ -65,6 +69,12 @@ def test_a_better_source_gives_whole_groups():
         assert (usage.cpu_mean_cores, usage.heap_peak_bytes) == (1.0, 5.0)
     assert "memory_peak_bytes" in found.missing and "major_faults_per_minute" not in found.missing
     assert found.notes == ()
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_note_is_on_the_columns_that_it_was_written_for_alone(group):
+    written = note(group, "disk: of the whole device")
+    assert [each for each in GROUPS if is_note_on(written, each)] == [group]
 
 
 def test_the_load_generator_misses_no_heap():

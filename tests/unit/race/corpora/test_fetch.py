@@ -359,6 +359,18 @@ def test_a_smoke_test_without_documents_is_said(server: Files, tmp_path: Path) -
         Racing(tmp_path).link(small, test_mode=True)
 
 
+@pytest.mark.parametrize(("status", "said"), [([], True), ([410], False)], ids=["not found", "gone"])
+def test_that_there_are_no_documents_is_known_by_the_status_and_not_by_its_words(
+    server: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: list[int], said: bool
+) -> None:
+    monkeypatch.setattr(fetch, "_status", lambda code: "HTTP 404" if code != 404 else "no such file")
+    server.status = status
+    small = CorpusFile("logs", "documents-1k.json", "documents-1k.json.bz2", server.url, None, None, 1000)
+    with pytest.raises(TrackError) as caught:
+        Racing(tmp_path).link(small, test_mode=True)
+    assert ("smokeTest: false" in caught.value.message) is said
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
     [(b"HTTP/1.1 404 SECRET\r\n\r\n", "HTTP 404 Not Found"), (b"SECRET\r\n\r\n", "not HTTP (BadStatusLine)")],

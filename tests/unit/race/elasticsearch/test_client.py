@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.tls_trouble import TlsTrouble
 from fairlap_race.elasticsearch.client import KEPT_CONNECTIONS, ElasticsearchClient, ElasticsearchError
 from fairlap_race.runner.connect import connection_reason
 
@@ -317,8 +318,25 @@ def test_a_header_that_cannot_be_sent_is_not_quoted(server: Server, value: str) 
 def test_nobody_listens() -> None:
     with pytest.raises(ElasticsearchError) as caught:
         ElasticsearchClient(["127.0.0.1:1"], "elastic", None, None).get("/")
-    assert str(caught.value) == "GET / at 127.0.0.1:1: ConnectionRefusedError: [Errno 111] Connection refused"
+    assert str(caught.value) == f"GET / at 127.0.0.1:1: {caught.value.why}"
+    assert caught.value.why == "ConnectionRefusedError: [Errno 111] Connection refused"
     assert connection_reason(caught.value) is Reason.CLUSTER_UNREACHABLE
+
+
+def test_what_kept_tls_from_it_is_not_read_from_the_sentence() -> None:
+    for words in ("GET /SSLError at a: no", "CERTIFICATE_REQUIRED", "CERTIFICATE_VERIFY_FAILED"):
+        assert connection_reason(ElasticsearchError(words)) is Reason.CLUSTER_UNREACHABLE
+    untrusted = ElasticsearchError("no", tls=TlsTrouble.UNTRUSTED)
+    assert connection_reason(untrusted) is Reason.TLS_UNTRUSTED
+    assert connection_reason(ElasticsearchError("no", tls=TlsTrouble.CERTIFICATE_ASKED)) is Reason.AUTHENTICATION_FAILED
+
+
+@pytest.mark.parametrize(("path", "why"), [("/a:%20b?status=404", "HTTP 404"), ("/text", "the answer is not JSON")])
+def test_why_a_request_failed_is_told_without_the_request(server: Server, path: str, why: str) -> None:
+    server.body = b"text"
+    with pytest.raises(ElasticsearchError) as caught:
+        client(server).get(path)
+    assert caught.value.why == why and str(caught.value) == f"GET {path}: {why}"
 
 
 def test_a_name_that_does_not_exist() -> None:

@@ -77,8 +77,20 @@ def test_plugins_and_modules() -> None:
     icu, painless = {"name": "analysis-icu", "version": "9.0.0"}, {"name": "lang-painless", "version": "9.0.0"}
     both = {"nodes": {"a": {"plugins": [icu], "modules": [painless]}, "b": {"plugins": [], "modules": [painless]}}}
     assert effective.plugins(both) == ("analysis-icu 9.0.0 (on 1 of 2 nodes)",)
+    assert effective.plugin_versions(both) == {"analysis-icu": "9.0.0 (on 1 of 2 nodes)"}
     assert effective.modules(both) == ("lang-painless",)
     assert effective.plugins({"nodes": {"a": {}}}) is None and effective.modules(None) is None
+    assert effective.plugin_versions({"nodes": {"a": {}}}) is None
+    assert effective.plugin_versions({"nodes": {"a": {"plugins": []}}}) == {}
+
+
+def test_a_plugin_has_its_whole_name_and_every_version_that_a_node_has() -> None:
+    first, second = ({"name": f"acme {name}", "version": "1.0"} for name in ("one", "two"))
+    apart = {"nodes": {"a": {"plugins": [first, second]}, "b": {"plugins": [first, {**second, "version": "2.0"}]}}}
+    assert effective.plugin_versions(apart) == {
+        "acme one": "1.0",
+        "acme two": "1.0 (on 1 of 2 nodes), 2.0 (on 1 of 2 nodes)",
+    }
 
 
 def test_settings_of_cluster_and_nodes() -> None:

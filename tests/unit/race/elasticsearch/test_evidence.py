@@ -204,6 +204,26 @@ def test_what_a_user_may_not_see_is_not_known_and_ends_no_race():
     assert index.settings == {} and index.settings_digest is None
 
 
+class WithMany(Answering):
+    """A cluster of sixty indices."""
+
+    NAMES = tuple(f"logs-{number:02}" for number in range(60))
+
+    def get(self, path, timeout=None):
+        if path.startswith("/_all/_settings"):
+            return {name: {"settings": {}} for name in self.NAMES}
+        if path.endswith("include_defaults=true"):
+            return {path.split("/")[1]: {"settings": {"index.a": "b"}, "defaults": {"index.c": "d"}}}
+        return super().get(path, timeout)
+
+
+def test_of_many_indices_only_the_first_have_their_settings_one_by_one():
+    found = evidence.after(WithMany(), evidence.before(Answering())).indices
+    assert [it.name for it in found if it.explicit] == [*WithMany.NAMES[:50]]
+    assert [it.name for it in found if it.defaults] == [*WithMany.NAMES[:5]]
+    assert len({it.settings_digest for it in found}) == 1 and found[59].settings_digest
+
+
 class WithStream(Answering):
     """The same with a data stream whose failure store has three documents, and one of which nobody may know."""
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fairlap_race.contract.record import Shard
-from fairlap_race.elasticsearch.indices import of_nodes, read_settings, read_shards, source_mode
+from fairlap_race.contract.record import IndexRecord, Shard
+from fairlap_race.elasticsearch.indices import of_nodes, read_settings, read_shards, source_mode, with_settings
 
 MODE = "index.mapping.source.mode"
 
@@ -42,6 +42,29 @@ def test_nodes_that_differ_have_no_common_setting():
 
 
 @pytest.mark.parametrize(
+    ("asked_for", "settings", "mapping", "expected"),
+    [
+        (["index.mode"], None, {}, None),
+        ([MODE], answer(), None, None),
+        (["index.mode"], answer(), None, {"index.mode": None}),
+        ([], answer(), {}, {}),
+        ([MODE], answer(), {}, {MODE: "stored"}),
+        (["index.codec"], answer({"index.codec": "best_compression"}), {}, {"index.codec": "best_compression"}),
+    ],
+)
+def test_an_index_has_settings_where_the_answers_tell_those_that_were_asked_for(asked_for, settings, mapping, expected):
+    before = IndexRecord(name="logs", codec="of all")
+    mappings = None if mapping is None else {"logs": {"mappings": mapping}}
+    found = with_settings(before, asked_for, settings, mappings, nodes(None), "9.0.0")
+    if expected is None:
+        assert found == before
+    else:
+        assert found.settings == expected and found.settings_digest
+        assert found.codec == expected.get("index.codec", "default")
+        assert (found.mapping_digest is None) is (mapping is None)
+
+
+@pytest.mark.parametrize(
     ("own", "defaults", "mappings", "version", "expected"),
     [
         ({}, {}, {}, "7.17.29", "stored"),
@@ -77,3 +100,9 @@ def test_shards():
         Shard("logs", 0, False, "UNASSIGNED", None, None, None, "INDEX_CREATED"),
         Shard("logs", 1, True, "RELOCATING", "es-0", 1, 5),
     )
+
+
+def test_a_node_has_its_whole_name_in_which_there_may_be_blanks():
+    named = {"index": "logs", "shard": "0", "prirep": "p", "state": "STARTED", "node": "rack 1"}
+    moving = {**named, "shard": "1", "state": "RELOCATING", "node": "rack 2 -> 10.244.0.9 p3XNm rack 3"}
+    assert [it.node for it in read_shards([named, moving], {"logs"})] == ["rack 1", "rack 2"]

@@ -45,6 +45,8 @@ def test_of_an_odd_explanation_no_disk_is_full(odd: object) -> None:
 
 DISK = {"decider": "disk_threshold", "decision": "NO", "explanation": "above the high watermark"}
 OTHER = {"decider": "filter", "decision": "NO", "explanation": "another tier"}
+ROOM = {"decider": "disk_threshold", "decision": "NO", "explanation": "fewer free bytes than it needs"}
+NAMED = {"decider": "filter", "decision": "NO", "explanation": "no node has the tag [watermark]"}
 AGREES = {"decider": "same_shard", "decision": "YES", "explanation": "not here"}
 
 
@@ -70,3 +72,27 @@ def test_full_disks_are_the_cause_only_when_nothing_else_is(
 
 def test_without_an_answer_no_disk_is_full() -> None:
     assert progress.read_full_disks(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("nodes", "told", "full"),
+    [
+        ([[DISK, AGREES]], ": above the high watermark", True),
+        ([[ROOM], [OTHER]], ": fewer free bytes than it needs; another tier", True),
+        ([[NAMED]], ": no node has the tag [watermark]", False),
+        ([[AGREES]], "", False),
+        ([], "", False),
+    ],
+)
+def test_whether_full_disks_stand_in_the_way_is_told_by_the_decider_and_not_by_words(
+    nodes: list[list[dict[str, str]]], told: str, full: bool
+) -> None:
+    why = {"index": "watermark", "node_allocation_decisions": [{"deciders": deciders} for deciders in nodes]}
+    found = progress.read_standstill({"status": "red", "unassigned_shards": 1}, why)
+    text = "cluster health is red, 1 shards unassigned"
+    assert found == (f"{text} (index watermark){told}" if told else text, full)
+
+
+@pytest.mark.parametrize("odd", [[], "text", 7, {}, None, {"node_allocation_decisions": [{"deciders": [7]}]}])
+def test_of_an_odd_answer_no_full_disk_stands_in_the_way(odd: object) -> None:
+    assert not progress.read_standstill(odd, odd).full_disks

@@ -155,6 +155,16 @@ def test_words_of_the_output():
     assert classify.error_words("[INFO] SUCCESS (took 12 seconds)") == ""
 
 
+def test_warnings_on_tasks_that_were_not_needed_are_left_out():
+    found = (
+        "No throughput metrics available for [search@1/s].",
+        "No request of [search@1/s-down] succeeded.",
+        "It is.",
+    )
+    assert classify.without_warnings_on({"search@1/s"}, found) == found[1:]
+    assert classify.without_warnings_on((), found) == found
+
+
 def test_dropped_samples():
     assert classify.dropped_samples("… WARNING Dropping sample for [bulk] due to a full sampling queue.")
     assert not classify.dropped_samples("Dropping nothing")

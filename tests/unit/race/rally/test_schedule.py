@@ -73,13 +73,13 @@ def test_late_although_free(share, busy, saturated):
     assert task.keeps_schedule is (share is None or share >= 0.98)
     found = judge_lateness(LoadGenerator(), [task])
     assert found.saturated is saturated
-    assert ("search (10% busy)" in found.why) is saturated
-    already = judge_lateness(LoadGenerator(saturated=True, why="used 99%"), [task])
-    assert already.saturated and already.why.startswith("used 99%")
+    assert ("search (10 % busy)" in found.why) is saturated
+    already = judge_lateness(LoadGenerator(saturated=True, why="used 99 %"), [task])
+    assert already.saturated and already.why.startswith("used 99 %")
     (marked,) = with_lateness([task])
     assert (marked.load is not None) is saturated, "a step in which it was late is marked, and not the race alone"
     if marked.load:
-        assert marked.load.saturated and marked.load.why.endswith("although its clients were free (10% busy)")
+        assert marked.load.saturated and marked.load.why.endswith("although its clients were free (10 % busy)")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_late_although_free(share, busy, saturated):
     [
         (HttpAnswers(), 0, ""),
         (HttpAnswers(), 19, ""),
-        (HttpAnswers(), 20, "2% of them by more than 20 ms"),
+        (HttpAnswers(), 20, "2 % of them by more than 20 ms"),
         # What was dropped found no free client, however idle they were on the whole; how late the rest is, is unknown.
         (HttpAnswers(dropped=100, latency_left_out="not sent"), 900, ""),
         (HttpAnswers(dropped=100, latency_left_out="not sent", fell_behind=True), 0, "some were not sent at all"),

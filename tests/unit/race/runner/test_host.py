@@ -48,4 +48,4 @@ def test_one_processor_of_two_is_full_when_it_is_full(monkeypatch: pytest.Monkey
     assert (about.cores, cores, may_use) == (1, 1, 1.0)
     assert (about.cpus, about.cpu_limit, about.machine_processors) == ("0", 2.0, 2)
     found = judge_load_generator(CgroupUsage(0.0, cpu_seconds=0.0), CgroupUsage(10.0, cpu_seconds=9.0), may_use, None)
-    assert found.saturated and found.why == "used 90% of its 1 CPUs"
+    assert found.saturated and found.why == "used 90 % of its 1 CPUs"

@@ -11,7 +11,8 @@ def judge(cpu=1.0, throttled=0.0, busiest=0.1, may_use=1.0):
 
 def test_saturation():
     assert not judge().saturated
-    assert judge(cpu=8.5).saturated and "85%" in judge(cpu=8.5).why
+    assert judge(cpu=8.5).saturated and "85 %" in judge(cpu=8.5).why
+    assert "80.03 %" in judge(cpu=8.003).why, "more than 80 % of it saturates it"
     assert judge(throttled=0.5).saturated and "throttled" in judge(throttled=0.5).why
     assert judge(busiest=0.95, may_use=4.0).saturated
     assert judge(cpu=4.0).cpu_share == 0.4

@@ -44,7 +44,7 @@ def test_a_saturated_task_before_a_quiet_one_is_seen() -> None:
     mean = LoadGenerator(cpu_share=0.14)
     found = judge_tasks(mean, tasks)
     assert found.saturated and found.cpu_share == 0.14
-    assert found.why == "task bulk: it used 100% of its 2 CPUs"
+    assert found.why == "task bulk: it used 100 % of its 2 CPUs"
     quiet = tasks[1].load
     assert quiet is not None and not quiet.saturated and quiet.saturated_seconds == 0
     assert not judge_tasks(mean, tasks[1:]).saturated
@@ -54,7 +54,7 @@ def test_sixty_seconds_of_one_task_are_seen_in_its_six_hundred() -> None:
     found = looked(SATURATED, QUIET).of_task(Span(START, START + 660), 2.0)
     assert found is not None and found.saturated and found.cpu_share == pytest.approx(0.136, abs=0.001)
     assert found.saturated_seconds == pytest.approx(60) and found.judged_seconds == pytest.approx(660)
-    assert found.why == "for 60 of 660 s it used 100% of its 2 CPUs"
+    assert found.why == "for 60 of 660 s it used 100 % of its 2 CPUs"
 
 
 def test_a_twentieth_of_the_time_is_not_yet_said() -> None:
@@ -66,9 +66,9 @@ def test_a_twentieth_of_the_time_is_not_yet_said() -> None:
     ("phase", "why"),
     [
         ((30, 1.5, 0.8, 0.0), ""),
-        ((30, 1.7, 0.8, 0.0), "it used 85% of its 2 CPUs"),
-        ((30, 1.0, 0.95, 0.0), "its busiest process used 95% of one core"),
-        ((30, 1.0, 0.5, 0.05), "it was throttled for 5% of the time"),
+        ((30, 1.7, 0.8, 0.0), "it used 85 % of its 2 CPUs"),
+        ((30, 1.0, 0.95, 0.0), "its busiest process used 95 % of one core"),
+        ((30, 1.0, 0.5, 0.05), "it was throttled for 5 % of the time"),
         ((30, 1.0, 0.5, 0.005), ""),
     ],
 )
@@ -84,7 +84,7 @@ def test_a_few_throttled_periods_at_the_start_are_no_saturation() -> None:
 
 
 def test_the_mean_over_the_race_decides_only_what_has_no_figures_of_its_own() -> None:
-    mean = LoadGenerator(saturated=True, why="used 99% of its 2 CPUs")
+    mean = LoadGenerator(saturated=True, why="used 99 % of its 2 CPUs")
     known, unknown = Task("a", load=TaskLoad(), samples=Counts(0, 9)), Task("b", samples=Counts(0, 9))
     assert not judge_tasks(mean, [known]).saturated
     assert judge_tasks(mean, [unknown]) == mean and judge_tasks(mean, []) == mean

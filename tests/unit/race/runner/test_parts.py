@@ -103,3 +103,10 @@ def test_what_is_known_better_takes_the_place_of_what_was_known() -> None:
 @pytest.mark.parametrize("name", sorted(KNOWN))
 def test_each_part_shows(name: str) -> None:
     assert assemble(BASE, Parts(**{name: KNOWN[name]})) != BASE
+
+
+def test_that_documents_are_left_to_rally_is_told_before_rallys_own_warnings() -> None:
+    numbers = Numbers(warnings=("a warning",), left_to_rally="the corpora are left to Rally")
+    told = assemble(BASE, Parts(numbers=numbers)).rally.warnings
+    assert told == ("the corpora are left to Rally", "a warning")
+    assert assemble(BASE, Parts(numbers=Numbers(warnings=("a warning",)))).rally.warnings == ("a warning",)

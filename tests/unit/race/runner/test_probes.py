@@ -79,12 +79,9 @@ def test_without_probes_nothing_is_asked() -> None:
     ("answer", "words"),
     [
         ([[0], {}], "/1/cache_hit_rate finds nothing: the deepest level that exists is /1, an object without"),
-        (ElasticsearchError("GET /d/status: HTTP 404", 404), "HTTP 404"),
-        (ElasticsearchError("GET /d/status at a:9200: ConnectionRefusedError: no", None), "ConnectionRefusedError: no"),
-        (
-            ElasticsearchError("GET /d/status: HTTP 503 cluster_block_exception", 503),
-            "HTTP 503 cluster_block_exception",
-        ),
+        (ElasticsearchError("the request: HTTP 404", 404, why="HTTP 404"), "HTTP 404"),
+        (ElasticsearchError("/d/status: said: no", why="ConnectionRefusedError: no"), "ConnectionRefusedError: no"),
+        (ElasticsearchError("no such host"), "no such host"),
     ],
 )
 def test_what_cannot_be_read_is_refused_before_the_race(answer: Any, words: str) -> None:
@@ -109,7 +106,7 @@ def test_a_host_that_is_gone_after_the_race_leaves_every_probe_unread() -> None:
     system = System(a=status(0, 0), b=status(0, 0))
     probes = reader(system, RATE, CACHED)
     probes.read_before()
-    system.answers = {"a": status(50, 10), "b": ElasticsearchError("GET /d/status at b: TimeoutError: timed out")}
+    system.answers = {"a": status(50, 10), "b": ElasticsearchError("b is gone", why="TimeoutError: timed out")}
     for found in probes.read_after():
         assert found.unread and found.own is None
         assert found.why == "after the race: race.probes rate: GET /d/status at b: TimeoutError: timed out"

@@ -26,7 +26,7 @@ class Engine:
     def __call__(self, host: str, request: Sent) -> Any:
         self.asked.append((host, request[1]))
         if request[1].endswith("x"):
-            raise ElasticsearchError(f"GET {request[1]}: HTTP 503", 503)
+            raise ElasticsearchError(f"GET {request[1]}: HTTP 503", 503, why="HTTP 503")
         return {"n": json.loads(request[1].rpartition("/")[2])}
 
 
