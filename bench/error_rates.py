@@ -157,7 +157,7 @@ class Bench:
     def __init__(self, pool: ProcessPoolExecutor, seed: int, comparisons: int) -> None:
         self._pool, self.seed, self.comparisons = pool, seed, comparisons
 
-    def tell(self, cells: Sequence[Cell]) -> list[Told]:
+    def outcomes(self, cells: Sequence[Cell]) -> list[Told]:
         """Return what each cell says; its draws depend on the seed and on the cell alone."""
         seeds = [f"{self.seed} {cell}" for cell in cells]
         return list(self._pool.map(simulate, seeds, cells, [self.comparisons] * len(cells)))
@@ -180,7 +180,7 @@ def false_alarms(bench: Bench) -> None:
     typical, gates = 0.04, (1, 3, 8)
     scales = {"none": 0.0, "right": 1.0, "half the variance": 0.5, "twice the variance": 2.0}
     priors = [Prior(typical**2 * scale, PRIOR_DF) if scale else None for scale in scales.values()]
-    told = iter(bench.tell([Cell(0.0, typical, many, prior) for prior in priors for many in gates]))
+    told = iter(bench.outcomes([Cell(0.0, typical, many, prior) for prior in priors for many in gates]))
     print("## Identical variants: comparisons with any false verdict (promised: 5 %)\n")
     print("| prior | 1 gate | 3 gates | 8 gates |\n|---|---|---|---|")
     for name in scales:
@@ -191,7 +191,7 @@ def missed(bench: Bench) -> None:
     """Print how often a worsening of exactly the margin is called not worse."""
     noises = (0.01, 0.02, 0.04)
     cells = [Cell(MARGIN, each, 1, prior) for each in noises for prior in (None, Prior(each**2, PRIOR_DF))]
-    told = iter(bench.tell(cells))
+    told = iter(bench.outcomes(cells))
     print("\n## Worse by exactly the margin, and passed as not worse (promised: 5 %)\n")
     print("| noise of a block | without a prior | with the right prior |\n|---|---|---|")
     for typical in noises:
@@ -209,7 +209,7 @@ def found(bench: Bench) -> None:
     print("\n## True changes, margin 5 %, one gate, with the right prior\n")
     print("| noise of a block | change | found | no difference | cannot tell | wrong direction | blocks, mean |")
     print("|---|---|---|---|---|---|---|")
-    for cell, told in zip(cells, bench.tell(cells), strict=True):
+    for cell, told in zip(cells, bench.outcomes(cells), strict=True):
         shares = " | ".join(f"{told.share(kind):.1%}" for kind in kinds)
         print(f"| {cell.typical:.0%} | {cell.change:.0%} | {shares} | {told.blocks:.1f} |")
 
@@ -235,7 +235,7 @@ def saved(bench: Bench) -> None:
     }
     noise = math.sqrt(2) * RACE_NOISE  # of a ratio of two races
     rows = [(change, name) for change in (0.05, 0.10) for name in designs]
-    told = bench.tell([Cell(change, noise, design=designs[name]) for change, name in rows])
+    told = bench.outcomes([Cell(change, noise, design=designs[name]) for change, name in rows])
     power = [each.share(WORSE) for each in told]
     fixed = bench.unpaired_races([(change, min(each, 0.99)) for (change, _), each in zip(rows, power, strict=True)])
     print(

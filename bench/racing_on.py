@@ -61,7 +61,7 @@ class Bench:
     def __init__(self, seed: int, comparisons: int) -> None:
         self._seed, self.comparisons = seed, comparisons
 
-    def tell(self, cell: Cell, rules: Iterable[Rules]) -> list[Ends]:
+    def ends_of(self, cell: Cell, rules: Iterable[Rules]) -> list[Ends]:
         """Return how the comparisons of a cell end by each of the rules."""
         draw = np.random.default_rng([self._seed, *(round(1000 * each) for each in cell)])
         shape = (self.comparisons, cell.gates)
@@ -89,7 +89,7 @@ def errors(bench: Bench) -> None:
     for name, scale in PRIORS.items():
         for noise in NOISES:
             cells = [Cell(MARGIN, noise, gates, scale) for gates in GATES]
-            shares = [passed(each) for cell in cells for each in bench.tell(cell, (ENDS_THERE, RACES_ON))]
+            shares = [passed(each) for cell in cells for each in bench.ends_of(cell, (ENDS_THERE, RACES_ON))]
             print(f"| {name} | {noise:.0%} | " + " | ".join(f"{each:.1%}" for each in shares) + " |")
 
 
@@ -100,7 +100,7 @@ def powers(bench: Bench, gates: int, name: str) -> None:
     print("|---|---|---|---|---|---|")
     for noise in NOISES:
         for change in CHANGES:
-            told = bench.tell(Cell(change, noise, gates, PRIORS[name]), (ENDS_THERE, RACES_ON))
+            told = bench.ends_of(Cell(change, noise, gates, PRIORS[name]), (ENDS_THERE, RACES_ON))
             shares = " | ".join(f"{passed(each):.1%}" for each in told)
             blocks = " | ".join(f"{each.blocks.mean():.1f}" for each in told)
             print(f"| {noise:.0%} | {change:.0%} | {shares} | {blocks} |")
@@ -116,7 +116,7 @@ def factors(bench: Bench, tried: Sequence[float]) -> None:
     print("|" + "---|" * (2 + len(shown)))
     for name in ("none", "right"):
         rules = [Rules(levels(factor), races_on=True) for factor in tried]
-        told = [bench.tell(Cell(change, noise, 1, PRIORS[name]), rules) for change, noise in shown]
+        told = [bench.ends_of(Cell(change, noise, 1, PRIORS[name]), rules) for change, noise in shown]
         for number, factor in enumerate(tried):
             print(f"| {name} | {factor:g} | " + " | ".join(f"{passed(each[number]):.1%}" for each in told) + " |")
 

@@ -1,4 +1,6 @@
 """A Kubernetes operator for Elasticsearch benchmarks with Elastic Rally.
 
-Each package says what may be imported from it; docs/architecture.md draws the table of all, `fairlap_docs.floors`.
+Each package says in its last sentence which of its modules and packages are imported from outside of its folder;
+docs/architecture.md draws who may import whom, from `fairlap_docs.floors`.
+From outside: `api`.
 """

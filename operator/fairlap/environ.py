@@ -15,7 +15,7 @@ from fairlap.settings import JdkImage, PrometheusSettings, Settings
 _PREFIX = "FAIRLAP_"
 
 
-def _words(text: object) -> object:
+def _split_at_commas(text: object) -> object:
     return tuple(word.strip() for word in text.split(",") if word.strip()) if isinstance(text, str) else text
 
 
@@ -45,10 +45,10 @@ class Variables(BaseSettings):
 
     race_image: str
     race_image_pull_policy: str = Settings.race_image_pull_policy
-    race_image_pull_secrets: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = ()
+    race_image_pull_secrets: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_at_commas)] = ()
     race_images: Json[dict[str, ImageName]] = Field({}, description='{"2.3": "IMAGE"}')
     jdk_images: Json[dict[int, JdkImage]] = Field({}, description='{"21": {"image": ..., "path": ...}}')
-    namespaces: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Settings.namespaces
+    namespaces: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_at_commas)] = Settings.namespaces
     max_active: Whole = Settings.max_active
     max_active_per_namespace: Count = Settings.max_active_per_namespace
     max_checks: Whole = Settings.max_checks

@@ -95,12 +95,12 @@ def _step(spec: RaceSpec, work: Path, publisher: Publisher, stop: threading.Even
         if spec.mode is Mode.CHECK:
             from fairlap_race.track.check.step import check  # noqa: PLC0415 - a race must not fail for what only a check needs
 
-            def tell(words: str, percent: int | None) -> None:
+            def show_progress(words: str, percent: int | None) -> None:
                 now = timestamp(time.time())
                 publisher.progress(Progress(at=now, stage="preparing", task=words, percent=percent))
 
             publisher.progress(Progress(at=timestamp(started), stage="preparing"))
-            record = check(spec, work, tell, stop)
+            record = check(spec, work, show_progress, stop)
             if record.outcome.reason is None and (refused := objection(spec)):
                 record = replace(record, outcome=refused)
             return record if record.outcome.reason or not spec.target else race.survey(record), {}, {}

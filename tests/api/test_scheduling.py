@@ -42,7 +42,7 @@ class Bench:
         self.subject = Subject(name=name, namespace=NAMESPACE, uid=f"uid-{name}", generation=1, spec=self.spec)
 
     def seen(self, **kept: str) -> Seen:
-        return Seen(self.subject, BenchmarkStatus(), Settings("race"), datetime.now(UTC), Turn(mine=True), kept=kept)
+        return Seen(self.subject, BenchmarkStatus(), Settings("race"), datetime.now(UTC), Turn(may_go=True), kept=kept)
 
     def start_elasticsearch(self, *kept: str) -> list[str]:
         """The machines of the Elasticsearch pods; "" for one that has none; `kept`: Benchmarks with kept clusters."""

@@ -275,7 +275,7 @@ def unverified(server: TimedServer, folder: Path, secure: Json) -> set[str]:
     environment = k6_env(spec, files, os.environ)
     program, *arguments = k6_argv(files)
     subprocess.run([program, *arguments], env=environment, check=True, timeout=60)
-    return {line.split(",")[6] for line in files.lines.read_text().splitlines()}
+    return {line.split(",")[6] for line in files.lines_pipe.read_text().splitlines()}
 
 
 def test_hosts_that_do_not_answer_are_named_before_anything_is_sent(race, server):

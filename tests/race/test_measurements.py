@@ -21,6 +21,7 @@ from fairlap.plan.verdict.checks import first_violation
 from fairlap.results import disturbance, throttled_nodes
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.extended_warmup import ExtendedWarmup
+from fairlap_race.contract.machine_watch import MachineWatch
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Task
 from fairlap_race.contract.resources import MachineTable
@@ -151,11 +152,9 @@ def test_a_warm_up_ends_at_its_limit(runner: Runner, tmp_path: Path) -> None:
     reads(Reason.WARMUP_TOO_SHORT, said(ran, Reason.WARMUP_TOO_SHORT))
 
 
-def in_a_container(table: MachineTable, cores: float) -> MachineTable:
-    """Return the table as it is of a load generator with a cgroup of its own: here its cgroup is the machine's."""
-    assert table.watch is not None
-    spans = tuple(replace(it, own_cores=cores) for it in table.watch.tasks)
-    return replace(table, watch=replace(table.watch, tasks=spans))
+def in_a_container(watch: MachineWatch, cores: float) -> MachineWatch:
+    """Return what was watched as it is of a load generator with a cgroup of its own: here that is the machine's."""
+    return replace(watch, tasks=tuple(replace(it, own_cores=cores) for it in watch.tasks))
 
 
 @pytest.mark.long
@@ -177,7 +176,7 @@ def test_a_machine_that_did_something_else_meanwhile(runner: Runner, tmp_path: P
     assert span.busy_cores is not None and span.busy_cores > 0.7 and span.steal_share is not None
     assert span.own_cores is not None and span.elasticsearch_cores is not None
     # Whatever Elasticsearch does here counts as something else, too: it is said to be on another machine.
-    (remark,) = disturbance.remarks(in_a_container(table, 0.2), ["another"], "this")
+    (remark,) = disturbance.remarks(disturbance.disturbances(in_a_container(watch, 0.2), ["another"], "this"))
     assert "beside Rally something else used" in remark.text
     only = re.sub(r"disturbed: .*?(beside Rally [^;]*).*", r"disturbed: \1", remark.text)
     reads(Reason.MACHINE_DISTURBED, only)
@@ -199,7 +198,7 @@ def test_a_pause_of_elasticsearch_is_told_from_its_own_slowness(
     table = MachineTable.from_json(text_of({"binaryData": ran.binary}, "resources.json"))
     assert table is not None and table.watch is not None
     assert max((it.seconds for it in table.watch.stalls), default=0.0) >= 1.0, table.watch
-    assert any("stood still for" in it.text for it in disturbance.remarks(table, [], ""))
+    assert any("stood still for" in it.sentence for it in disturbance.disturbances(table.watch, [], ""))
 
 
 @pytest.mark.long

@@ -78,7 +78,8 @@ def test_the_command_line_says_the_same(name: str, tmp_path: Path) -> None:
     checked = on_the_command_line(expected, tmp_path)
 
     errors = [(error.reason.value if error.reason else None, error.file, error.line) for error in checked.errors]
-    assert {reason for reason, _, _ in errors} == ({expected.reason} if expected.reason else set()), checked.lines()
+    reasons = {reason for reason, _, _ in errors}
+    assert reasons == ({expected.reason} if expected.reason else set()), checked.finding_lines()
     if expected.line is not None:
         assert (expected.reason, expected.file, expected.line) in errors
     if expected.reason:
@@ -92,7 +93,7 @@ def test_the_command_line_says_the_same(name: str, tmp_path: Path) -> None:
 def test_lines_name_the_file_as_the_user_wrote_it(tmp_path: Path) -> None:
     checked = on_the_command_line(NAMES["mustache-not-escaped"], tmp_path)
 
-    (line,) = checked.lines()
+    (line,) = checked.finding_lines()
     assert line.startswith(f"{tmp_path}/track.json:23: mustache-not-escaped: ")
     assert "{% raw %}" in line
 
@@ -147,7 +148,7 @@ def test_packages_that_a_track_asks_for_are_no_error(tmp_path: Path) -> None:
 def test_a_builtin_track_is_checked_with_its_generated_corpus() -> None:
     checked = check_track(Path(sys.executable), "log_ingest", {"documents": 1000}, None)
 
-    assert checked.lines() == []
+    assert checked.finding_lines() == []
     assert checked.answer.challenges == ("default", "quick", "high-concurrency", "ramp-up")
 
 

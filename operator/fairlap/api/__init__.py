@@ -1,4 +1,5 @@
 """The API as pydantic models: what a user writes, what the operator answers, and the CRD made from both.
 
-All may be imported.
+Imports no other room; most rooms import it.
+From outside: all of it.
 """

@@ -156,7 +156,7 @@ def _drop_defaults(node: Json) -> None:
             _drop_defaults(child)
 
 
-class _Dumper(yaml.SafeDumper):
+class _AliasFreeDumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
@@ -164,7 +164,7 @@ class _Dumper(yaml.SafeDumper):
 def crd_yaml(resource: Resource = BENCHMARK) -> str:
     """Return the CustomResourceDefinition as the YAML that is checked in."""
     head = "# Generated from operator/fairlap/api by `make generate`; do not edit.\n"
-    return head + yaml.dump(crd(resource), Dumper=_Dumper, sort_keys=False, width=120)
+    return head + yaml.dump(crd(resource), Dumper=_AliasFreeDumper, sort_keys=False, width=120)
 
 
 def write_crds(folder: Path) -> None:

@@ -13,9 +13,8 @@ from fairlap.api.raw import as_list, as_mapping
 from fairlap.cli.connection import Connection
 from fairlap.cli.exits import CliError, UsageError
 from fairlap.comparison.numbers.block_pack import unpack_block
-from fairlap.comparison_report.archive import is_archive, read_archive
+from fairlap.comparison_report.archive import DATA_ID, is_archive, read_archive
 from fairlap.comparison_report.comparison_view import NotAComparisonError
-from fairlap.comparison_report.report_data import DATA_ID
 from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, decompressed, read_object, unpacked
 
 Json = dict[str, Any]

@@ -208,7 +208,7 @@ class Connection:
                 header_params={"Accept": "application/json, */*"},
                 _request_timeout=(_CONNECT_SECONDS, None if follow else _READ_SECONDS),
             )  # fmt: skip
-        yield from _lines(response)
+        yield from _log_lines(response)
 
     def changes(self, stop: threading.Event, kinds: Sequence[str] = (KIND,)) -> Iterator[Json | None]:
         """Yield each object of the kinds in the namespace now and whenever it changes.
@@ -357,7 +357,7 @@ def _content(there: Json) -> Json:
     return {**{key: value for key, value in there.items() if key not in ("metadata", "status")}, "metadata": meta}
 
 
-def _lines(response: Any) -> Iterator[str]:
+def _log_lines(response: Any) -> Iterator[str]:
     rest = b""
     try:
         while chunk := response.read1():

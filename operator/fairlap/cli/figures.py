@@ -24,6 +24,6 @@ def short_digest(image: str) -> str:
     return f"sha256:{found[-1]}" if found else image
 
 
-def words(key: str) -> str:
+def name_in_words(key: str) -> str:
     """Return a camelCase name as words: "diskReadBytes" as "disk read bytes"."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", key).lower()

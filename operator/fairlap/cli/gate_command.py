@@ -46,10 +46,10 @@ def _gate(connect: Connect, name: str, wait: bool, timeout: float | None) -> int
     comparison = connection.comparison(name)
     if wait and not is_over(comparison):
         comparison = _followed(connection, name, timeout)
-    for line in lines(comparison):
-        _tell(line, sys.stdout)
+    for line in verdict_lines(comparison):
+        _print_line(line, sys.stdout)
     if not is_over(comparison):
-        _tell(f"fairlap: {name} is not at an end, so nothing can be told; --wait waits for it", sys.stderr)
+        _print_line(f"fairlap: {name} is not at an end, so nothing can be told; --wait waits for it", sys.stderr)
     return exit_code(comparison)
 
 
@@ -71,10 +71,10 @@ def exit_code(comparison: Mapping[str, Any]) -> int:
     return FAILED if reason == ComparisonReason.GATE_NOT_PASSED and not not_passed else UNDECIDED
 
 
-def lines(comparison: Mapping[str, Any]) -> list[str]:
+def verdict_lines(comparison: Mapping[str, Any]) -> list[str]:
     """Return the verdict, a line a gate, and one for each that cannot be compared."""
     status = bm.status(comparison)
-    said = str(status.get("message") or "") if status.get("phase") == "Failed" else _said(comparison)
+    said = str(status.get("message") or "") if status.get("phase") == "Failed" else _verdict_sentence(comparison)
     how = str(status.get("verdict") or status.get("phase") or "Pending")
     found = [one_line(f"{how}: {said or bm.progress(comparison, datetime.now(UTC))}")]
     for contender, each in _gates(comparison):
@@ -103,7 +103,7 @@ def _followed(connection: Connection, name: str, timeout: float | None) -> Json:
                     return change
                 progress = one_line(str(bm.status(change).get("progress") or ""))
                 if progress != shown:
-                    _tell(f"{name}: {progress}", sys.stderr)
+                    _print_line(f"{name}: {progress}", sys.stderr)
                     shown = progress
             if timeout is not None and time.monotonic() - began > timeout:
                 raise CliError(f"{name} is not at an end after {timeout:g} s; it goes on in the cluster", TIMED_OUT)
@@ -112,7 +112,7 @@ def _followed(connection: Connection, name: str, timeout: float | None) -> Json:
     raise CliError(f"nothing more was heard of {name} before its end; it goes on in the cluster")
 
 
-def _tell(text: str, out: TextIO) -> None:
+def _print_line(text: str, out: TextIO) -> None:
     """Print a line. One that cannot be written, say on a full disk, makes no verdict another, and ends no waiting."""
     try:
         print_text(text, out)
@@ -120,7 +120,7 @@ def _tell(text: str, out: TextIO) -> None:
         stop_printing(out)
 
 
-def _said(comparison: Mapping[str, Any]) -> str:
+def _verdict_sentence(comparison: Mapping[str, Any]) -> str:
     """Return the whole sentence of the verdict; the progress is cut where a column ends."""
     complete = condition_of(comparison, ComparisonCondition.COMPLETE)
     message = complete.get("message") if complete.get("status") == "True" else ""

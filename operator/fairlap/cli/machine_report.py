@@ -51,13 +51,13 @@ def _known(lines: Sequence[Sequence[str]], left: int) -> str:
 
 def sentences(table: MachineTable, record: str) -> list[str]:
     """Return what must be known of the numbers: sources, notes, and what could not be had."""
-    found = [sentence for machine in table.machines for sentence in _about(machine, short_name(machine, record))]
+    found = [sentence for machine in table.machines for sentence in _sentences_of(machine, short_name(machine, record))]
     if table.dropped_tasks:
         found.append(f"{table.dropped_tasks} short tasks were left out: the table would have been too large")
     return [*found, *table.remarks]
 
 
-def _about(machine: Machine, name: str) -> list[str]:
+def _sentences_of(machine: Machine, name: str) -> list[str]:
     by_source: dict[str, list[str]] = {}
     for group, source in machine.sources.items():
         by_source.setdefault(source, []).append(group)

@@ -26,7 +26,7 @@ _TOO_LONG = f"longer than {MOST_LINE_BYTES >> 20} MiB"
 _EMPTY = "empty"
 
 
-class _Told:
+class _LineCounts:
     """Counts what was written and what was left out."""
 
     def __init__(self) -> None:
@@ -70,25 +70,27 @@ def make_requests(files: Sequence[str], read: Reader, output: str | None, most: 
 
     Raises UsageError for a file that cannot be read or written, CliError when there is no request in them.
     """
-    told = _Told()
+    counts = _LineCounts()
     with _opened(output) as out:
-        _copy(read(_lines(files, told)), out, told, min(most or MOST_LINES, MOST_LINES))
-        if not told.written:
-            _print_counts(told, None, most)
+        _copy(read(_lines_of_all(files, counts)), out, counts, min(most or MOST_LINES, MOST_LINES))
+        if not counts.written:
+            _print_counts(counts, None, most)
             raise CliError(f"there is no request in {', '.join(files)}, so there is nothing to write")
-    _print_counts(told, output, most)
+    _print_counts(counts, output, most)
     return SUCCEEDED
 
 
-def _copy(found: Iterator[RequestLine | Skipped | Doubt], out: Callable[[str], None], told: _Told, most: int) -> None:
+def _copy(
+    found: Iterator[RequestLine | Skipped | Doubt], out: Callable[[str], None], counts: _LineCounts, most: int
+) -> None:
     from fairlap.requests.found import Skipped  # noqa: PLC0415
 
     for each in found:
         if isinstance(each, Skipped):
-            told.skip(each.why, each.line)
+            counts.skip(each.why, each.line)
         elif not isinstance(each, RequestLine):
-            told.doubt(each.why, each.line)
-        elif told.written >= most or not told.room(len((line := each.to_line()).encode()) + 1):
+            counts.doubt(each.why, each.line)
+        elif counts.written >= most or not counts.room(len((line := each.to_line()).encode()) + 1):
             return
         else:
             out(line)
@@ -133,47 +135,47 @@ def _opened(output: str | None) -> Iterator[Callable[[str], None]]:
         raise UsageError(f"{output}: {error.strerror}") from error
 
 
-def _lines(files: Sequence[str], told: _Told) -> Iterator[InputLine]:
+def _lines_of_all(files: Sequence[str], counts: _LineCounts) -> Iterator[InputLine]:
     """Yield the lines of all files. Raises UsageError for one that cannot be read."""
     for name in files:
-        told.begin(name)
+        counts.begin(name)
         try:
             with _read(name) as source:
-                yield from _lines_of(source, told)
+                yield from _lines_of(source, counts)
         except OSError as error:
             raise UsageError(f"{name}: {error.strerror}") from error
 
 
-def _lines_of(source: BinaryIO, told: _Told) -> Iterator[InputLine]:
+def _lines_of(source: BinaryIO, counts: _LineCounts) -> Iterator[InputLine]:
     """Yield the lines as texts; of one that is too long nothing is kept in memory."""
     from fairlap.requests.found import InputLine  # noqa: PLC0415
 
     encoding = "utf-8-sig"
     while line := source.readline(MOST_LINE_BYTES + 1):
-        told.lines += 1
+        counts.lines += 1
         if len(line) > MOST_LINE_BYTES:
-            told.skip(_TOO_LONG, told.lines)
+            counts.skip(_TOO_LONG, counts.lines)
             while line and not line.endswith(b"\n"):
                 line = source.readline(MOST_LINE_BYTES)
         elif text := line.decode(encoding, "replace").strip():
-            yield InputLine(told.lines, text)
+            yield InputLine(counts.lines, text)
         else:
-            told.skip(_EMPTY, told.lines)
+            counts.skip(_EMPTY, counts.lines)
         encoding = "utf-8"
 
 
-def _print_counts(told: _Told, output: str | None, most: int | None) -> None:
+def _print_counts(counts: _LineCounts, output: str | None, most: int | None) -> None:
     where = f" to {output}" if output else ""
-    print_text(f"{told.written:,} requests{where} from {told.lines:,} lines", sys.stderr)
-    for why, (number, first) in told.skipped.items():
+    print_text(f"{counts.written:,} requests{where} from {counts.lines:,} lines", sys.stderr)
+    for why, (number, first) in counts.skipped.items():
         print_text(f"  left out, {number:,}: {one_line(why)} (the first: {one_line(first)})", sys.stderr)
-    for why, (number, first) in told.doubted.items():
+    for why, (number, first) in counts.doubted.items():
         print_text(
             f"  written, but not for sure, {number:,}: {one_line(why)} (the first: {one_line(first)})", sys.stderr
         )
-    if told.full:
+    if counts.full:
         print_text(
             f"  a file of requests has {MOST_LINES:,} lines and {MOST_BYTES >> 20} MiB at most; no more", sys.stderr
         )
-    elif most is not None and told.written >= most:
+    elif most is not None and counts.written >= most:
         print_text(f"  as many as were asked for: {most:,}", sys.stderr)

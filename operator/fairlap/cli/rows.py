@@ -8,7 +8,7 @@ from typing import Any
 
 from fairlap.cli import benchmarks as bm
 from fairlap.cli.benchmarks import Benchmark
-from fairlap.cli.figures import figure, short_digest, words
+from fairlap.cli.figures import figure, name_in_words, short_digest
 from fairlap.comparison.terms.gate_metrics import METRICS
 from fairlap.wording.counts import counted
 from fairlap.wording.numerals import NOTHING, digits_for, number
@@ -255,7 +255,7 @@ def _is_number(value: Any) -> bool:
 
 def _machine_row(machine: str, key: str, cells: list[Any]) -> list[Row]:
     suffix, unit = next(((suffix, unit) for suffix, unit in _SUFFIXES if key.endswith(suffix)), ("", ""))
-    what = words(key.removesuffix(suffix))
+    what = name_in_words(key.removesuffix(suffix))
     if unit == "bytes":
         return _sized(machine, what, cells)
     if unit == "%":

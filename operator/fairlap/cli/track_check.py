@@ -35,7 +35,7 @@ class Checked:
     errors: tuple[Finding, ...]
     warnings: tuple[Finding, ...]
 
-    def lines(self) -> list[str]:
+    def finding_lines(self) -> list[str]:
         """Return a line for each finding: file:line: rule: sentence; a warning says that it is one."""
         found = [(each, "") for each in self.errors] + [(each, " (warning)") for each in self.warnings]
         found.sort(key=lambda pair: (pair[0].file is None, pair[0].file or "", pair[0].line or 0))
@@ -77,7 +77,7 @@ def check_tracks(
         one = check_track(python, path, params, challenge, test_mode)
         checked.append(one)
         if output == "text":
-            for line in one.lines():
+            for line in one.finding_lines():
                 print_text(line)
             print_text(_summary(one), sys.stderr)
     if output == "json":

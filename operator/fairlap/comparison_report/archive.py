@@ -12,6 +12,8 @@ from fairlap.api.block_record import BlockRecord
 from fairlap.comparison_report.comparison_view import NotAComparisonError, finite
 
 FORMAT: Final = "fairlap.dev/comparison-archive/1"
+DATA_ID: Final = "comparison-data"
+"""of the element of an HTML report that holds its archive"""
 
 
 def archive_of(comparison: Json, blocks: Sequence[BlockRecord]) -> Json:

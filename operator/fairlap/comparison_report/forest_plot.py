@@ -19,7 +19,7 @@ _EDGE = 0.03
 _PERCENTS = (-90, -80, -60, -40, -20, -10, -5, -2, -1, 0, 1, 2, 5, 10, 25, 50, 100, 200, 400, 900)
 
 
-class _Entry(NamedTuple):
+class _PlottedGate(NamedTuple):
     gate: GateStatus
     ratios: list[float]
     """of the contender, one a block"""
@@ -50,9 +50,9 @@ def reach_of(view: ComparisonView) -> float:
     return min(max(*ends, *most), 3 * max(ends), math.log(12)) * 1.08
 
 
-def _entry(view: ComparisonView, contender: str, gate: GateStatus) -> _Entry:
+def _entry(view: ComparisonView, contender: str, gate: GateStatus) -> _PlottedGate:
     twins = [abs(ratio) for _, ratio in view.ratios(gate, view.twin)]
-    return _Entry(gate, [ratio for _, ratio in view.ratios(gate, contender)], max(twins) if twins else None)
+    return _PlottedGate(gate, [ratio for _, ratio in view.ratios(gate, contender)], max(twins) if twins else None)
 
 
 def _log(change: float | None) -> float:
@@ -86,7 +86,7 @@ def _axis(reach: float, height: float) -> Markup:
     return element("g", parts, aria_hidden="true")
 
 
-def _row(entry: _Entry, top: float, reach: float) -> Markup:
+def _row(entry: _PlottedGate, top: float, reach: float) -> Markup:
     gate, middle = entry.gate, top + 58
     words = words_of(gate.metric)
     sign = f"{VERDICT_SIGNS.get(gate.verdict, '')} {VERDICT_WORDS.get(gate.verdict, gate.verdict)}"
@@ -108,7 +108,7 @@ def _row(entry: _Entry, top: float, reach: float) -> Markup:
     return element("g", parts, aria_hidden="true")
 
 
-def _band(entry: _Entry, middle: float, reach: float) -> Markup | None:
+def _band(entry: _PlottedGate, middle: float, reach: float) -> Markup | None:
     if entry.band is None:
         return None
     low, high = _share(-entry.band, reach), _share(entry.band, reach)
@@ -142,7 +142,7 @@ def _interval(gate: GateStatus, middle: float, reach: float) -> list[Markup]:
     return parts
 
 
-def _in_words(entry: _Entry) -> str:
+def _in_words(entry: _PlottedGate) -> str:
     gate = entry.gate
     noise = f", the baseline against itself up to {percent(_back(entry.band), sign=False)}" if entry.band else ""
     return (
@@ -155,7 +155,7 @@ def _back(ratio: float | None) -> float | None:
     return None if ratio is None else as_change(ratio) * 100
 
 
-def _numbers(view: ComparisonView, entries: Sequence[_Entry], title: str) -> Markup:
+def _numbers(view: ComparisonView, entries: Sequence[_PlottedGate], title: str) -> Markup:
     head = ["Gate", "Verdict", "Change", "Interval", "Confidence", "Margin", "Each block", f"{view.twin}, each block"]
     rows = [
         [

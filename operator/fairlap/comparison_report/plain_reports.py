@@ -66,7 +66,9 @@ def _shown(view: ComparisonView) -> Iterator[str]:
     word = "Failed" if view.failed else view.verdict or "Not over yet"
     yield f"**{VERDICT_SIGNS.get(word, '✕' if view.failed else '…')} {word}**: {_line(view.headline)}"
     yield ""
-    said = [f"{kind} {_said(view, condition)}" for kind, condition in (("Gates:", "GatePassed"), ("Fair:", "Fair"))]
+    said = [
+        f"{kind} {_state_word(view, condition)}" for kind, condition in (("Gates:", "GatePassed"), ("Fair:", "Fair"))
+    ]
     blocks = counted(len(view.valid_blocks), "block")
     cost = f"{view.races_and_preparations}, {duration(view.status.cost_seconds or None)}"
     yield f"{_line(view.name)}: {' · '.join(said)} · {blocks} · {cost}"
@@ -133,7 +135,7 @@ def report_junit(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{whole}\n'
 
 
-def _said(view: ComparisonView, condition: str) -> str:
+def _state_word(view: ComparisonView, condition: str) -> str:
     status, _, _ = view.condition(condition)
     words = ("passed", "not passed") if condition == "GatePassed" else ("yes", "no")
     return {"True": words[0], "False": words[1]}.get(

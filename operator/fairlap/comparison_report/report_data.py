@@ -15,7 +15,7 @@ from fairlap.api.base import Json
 from fairlap.api.block_record import Measured, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.names import API_VERSION, COMPARISON_KIND, MAX_COMPARISON_NAME
-from fairlap.comparison_report.archive import archive_of
+from fairlap.comparison_report.archive import DATA_ID, archive_of
 from fairlap.comparison_report.comparison_view import ComparisonView
 from fairlap.comparison_report.markup import Child, Markup, element, plain
 from fairlap.comparison_report.metric_words import RESOURCES, VERDICT_SIGNS, VERDICT_WORDS, amount, words_of
@@ -28,7 +28,6 @@ from fairlap.wording.percentages import percent
 
 MOST_CELLS: Final = 20_000
 """of a table of all numbers: a page with more is slow on a phone"""
-DATA_ID: Final = "comparison-data"
 
 
 def resources(view: ComparisonView) -> Markup | None:
@@ -90,10 +89,10 @@ def manifest(view: ComparisonView) -> str:
     if view.namespace:
         meta["namespace"] = view.namespace
     whole = {"apiVersion": API_VERSION, "kind": COMPARISON_KIND, "metadata": meta, "spec": spec}
-    return plain(yaml.dump(whole, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100))
+    return plain(yaml.dump(whole, Dumper=_QuotingDumper, sort_keys=False, allow_unicode=True, width=100))
 
 
-class _Dumper(yaml.SafeDumper):
+class _QuotingDumper(yaml.SafeDumper):
     """Quotes each text that some version of YAML reads as something else: 8123e45 is a number to kubectl, y is true."""
 
 
@@ -102,7 +101,7 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_Dumper.add_representer(str, _text)
+_QuotingDumper.add_representer(str, _text)
 
 
 def method(view: ComparisonView) -> Markup:

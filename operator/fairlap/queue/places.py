@@ -132,15 +132,15 @@ class Places:
         """Return whether a Benchmark holds a place or may take one now, and if not, who is before it."""
         seen = self._seen.get(uid)
         if seen and seen.led_by:
-            lent = self._lent(seen)
-            return lent._replace(wanted=self._line("race").of(seen.led_by).wanted) if lent.mine else lent
+            lent = self._lent_turn(seen)
+            return lent._replace(wanted=self._line("race").turn_of(seen.led_by).wanted) if lent.may_go else lent
         hosts = seen.hosts if seen and place == "race" else frozenset[str]()
-        return self._line(place).of(uid, hosts)
+        return self._line(place).turn_of(uid, hosts)
 
     def is_lent_one(self, uid: str) -> bool:
         """Return whether the place of a Comparison is lent to this Benchmark now."""
         seen = self._seen.get(uid)
-        return bool(seen and seen.led_by) and self.turn(uid).mine
+        return bool(seen and seen.led_by) and self.turn(uid).may_go
 
     def siblings(self, uid: str) -> set[str]:
         """Return the uids of the other Benchmarks of the Comparison that leads a Benchmark; none when none does."""
@@ -162,7 +162,7 @@ class Places:
 
     def assume(self, uid: str, place: PlaceKind = "race") -> bool:
         """Take a place, to be written into the Benchmark's status now; return whether there was one for it."""
-        if not self.turn(uid, place).mine:
+        if not self.turn(uid, place).may_go:
             return False
         self.take_back(uid)  # else nobody would see that the place is taken while the write is on its way
         if uid in self._seen and not self._holds(uid, place):  # the write will say of a deleted one that it is gone
@@ -224,15 +224,15 @@ class Places:
         there = found and found.kind == COMPARISON_KIND and found.namespace == namespace and uid not in self._vanished
         return found if there else None
 
-    def _lent(self, seen: Summary) -> Turn:
+    def _lent_turn(self, seen: Summary) -> Turn:
         """Return the turn of a Benchmark that a Comparison leads; a forged owner gets no more than that one's own."""
         leader = self._comparison(seen.led_by, seen.namespace)
         if leader is None:
-            return Turn(mine=False, led_by=GONE)
+            return Turn(may_go=False, led_by=GONE)
         name = leader.name.partition("/")[2]
         # By its uid: one that was deleted and made again under the same name is another race.
-        mine = Current(seen.name, seen.uid) in leader.current and self._holds(leader.uid, "race")
-        return Turn(mine=mine, led_by=f"{name}, which is over" if leader.over else name)
+        lent = Current(seen.name, seen.uid) in leader.current and self._holds(leader.uid, "race")
+        return Turn(may_go=lent, led_by=f"{name}, which is over" if leader.over else name)
 
     def _leave(self, led: Summary) -> None:
         if mates := self._led.get(led.led_by):
@@ -248,7 +248,7 @@ class Places:
     def _waiting(self, place: PlaceKind) -> Iterator[Waiting]:
         for seen in self._active.values():
             # What races though its Comparison does not lend it a place (any more) is in nobody's but its own.
-            lent = seen.led_by and self._lent(seen).mine
+            lent = seen.led_by and self._lent_turn(seen).may_go
             if seen.uid not in self._vanished and seen.uid not in self._aside and not lent:
                 hosts = seen.hosts if place == "race" else frozenset[str]()
                 holds, waits = self._holds(seen.uid, place), seen.waits_for(place)

@@ -29,7 +29,7 @@ class Waiting(NamedTuple):
 class Turn(NamedTuple):
     """Whether a Benchmark may go on, and if not, who is before it."""
 
-    mine: bool
+    may_go: bool
     ahead: int = 0
     behind: str = ""
     share: int = 0
@@ -150,20 +150,20 @@ class Turns:
         self._coming = [*self._holders, *(b for b in self._others if b.queued or b.comes)]
         self._latest = max((b.since for b in self._others if b.queued or b.comes), default="")
 
-    def of(self, uid: str, hosts: frozenset[str] = frozenset()) -> Turn:
+    def turn_of(self, uid: str, hosts: frozenset[str] = frozenset()) -> Turn:
         """Return the turn of a Benchmark; one that is not in line comes to its end, and races against `hosts`."""
         if uid in self._held:
-            return Turn(mine=True, wanted=self._wanted(uid))
+            return Turn(may_go=True, wanted=self._wanted(uid))
         known = self._found.get(uid)
         before, hosts = (known[1], known[0].hosts) if known else (self._end, hosts)
         if rivals := self._rivals(hosts, before.place):
-            return Turn(mine=False, ahead=len(rivals), behind=self._queued[max(rivals)].name)
+            return Turn(may_go=False, ahead=len(rivals), behind=self._queued[max(rivals)].name)
         if before.full:
             ahead = before.mates - self._share + 1
-            return Turn(mine=False, ahead=ahead, behind=before.last_mate, share=self._share)
+            return Turn(may_go=False, ahead=ahead, behind=before.last_mate, share=self._share)
         if before.taken < self._places:
-            return Turn(mine=True)
-        return Turn(mine=False, ahead=before.taken - self._places + 1, behind=before.last)
+            return Turn(may_go=True)
+        return Turn(may_go=False, ahead=before.taken - self._places + 1, behind=before.last)
 
     def admissible(self) -> Iterator[str]:
         """Yield the uids of all that wait and whose turn it is now, the first in line first."""

@@ -37,7 +37,7 @@ _QUERIES = ("args", "query_string", "query", "url.query")
 _STATUSES = ("status", "status_code", "response", "response_code", "DownstreamStatus", "http.response.status_code")
 
 
-class _Entry(NamedTuple):
+class _LoggedRequest(NamedTuple):
     method: str
     target: str
     status: int
@@ -83,12 +83,12 @@ def _percent(escape: re.Match[str]) -> str:
     return f"%{escape[1]}" if escape[1] else f"%{ord(_ESCAPED[escape[2]]):02X}"
 
 
-def _from_text(text: str) -> _Entry | None:
+def _from_text(text: str) -> _LoggedRequest | None:
     found = _QUOTED.search(text)
-    return _Entry(found["method"], found["target"], int(found["status"])) if found else None
+    return _LoggedRequest(found["method"], found["target"], int(found["status"])) if found else None
 
 
-def _from_json(text: str) -> _Entry | None:
+def _from_json(text: str) -> _LoggedRequest | None:
     data = read_object(text, _MOST_CHARACTERS)
     if data is None:
         return None
@@ -102,7 +102,7 @@ def _from_json(text: str) -> _Entry | None:
     query = _first(data, _QUERIES)
     if query.strip("?-") and "?" not in target:
         target = f"{target}?{query.removeprefix('?')}"
-    return _Entry(method.upper(), target, int(status))
+    return _LoggedRequest(method.upper(), target, int(status))
 
 
 def _first(data: Mapping[str, Any], names: Iterable[str]) -> str:

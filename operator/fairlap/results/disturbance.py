@@ -14,7 +14,6 @@ from fairlap_race.contract.canary_margins import DISTURBED_WORDS, HASHING, READI
 from fairlap_race.contract.machine_watch import Canary, MachineWatch, WatchedSpan
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Record
-from fairlap_race.contract.resources import MachineTable
 from fairlap_race.contract.some_of import some_clauses
 
 STEAL_SHARE: Final = 0.05
@@ -62,22 +61,8 @@ def reading_tasks(record: Record) -> frozenset[str]:
     return frozenset(task.task for task in record.tasks if task.type in _READING)
 
 
-def remarks(
-    table: MachineTable | None,
-    elasticsearch_on: Collection[str],
-    load_generator_on: str,
-    reading: Collection[str] = (),
-    unread: Collection[str] = (),
-    *,
-    over_http: bool = False,
-    in_turn: bool = False,
-) -> Iterator[RaceRemark]:
-    """Yield that the machine was disturbed, and by what is known; what is taken are the arguments of `disturbances`."""
-    if table is None or table.watch is None:
-        return
-    found = disturbances(
-        table.watch, elasticsearch_on, load_generator_on, reading, unread, over_http=over_http, in_turn=in_turn
-    )
+def remarks(found: Sequence[Disturbance]) -> Iterator[RaceRemark]:
+    """Yield that the machine was disturbed, and by what; nothing where nothing was found."""
     if found:
         said = some_clauses((it.sentence for it in found), _SHOWN)
         yield RaceRemark(Reason.MACHINE_DISTURBED, f"{DISTURBED_WORDS}{said}")

@@ -25,7 +25,7 @@ _SHOWN = ("p50", "p90", "p99")
 BY_RATES = "the law is of clients, and these steps are of rates"
 
 
-class _Ran(NamedTuple):
+class _RacedStep(NamedTuple):
     """One step in all races that have it."""
 
     step: SweepStep
@@ -48,7 +48,7 @@ def sweep_result(
         return _of_search(records, swept, tables)
     steps = sorted(swept.steps, key=lambda it: (_size(it), it.direction == DOWN))[:MOST_ROWS]
     measured = [_measured(record) for record in records]
-    ran = [_Ran(step, _size(step), [tasks.get(step.name) for tasks in measured]) for step in steps]
+    ran = [_RacedStep(step, _size(step), [tasks.get(step.name) for tasks in measured]) for step in steps]
     used = law.driven({size: _is_saturated([it for it in ran if it.size == size]) for size in {it.size for it in ran}})
     cores = _cores(tables)
     rows = [_row(it, it.size in used, cores.get(it.step.name, [])) for it in ran]
@@ -78,7 +78,7 @@ def _of_search(records: Sequence[Record], swept: SweepSpec, tables: Sequence[Mac
 
 def _probes(
     records: Sequence[Record], swept: SweepSpec, tables: Sequence[MachineTable]
-) -> Iterator[tuple[_Ran, SweepRow]]:
+) -> Iterator[tuple[_RacedStep, SweepRow]]:
     of_race: dict[str, list[MachineTable]] = {}
     for table in tables:
         of_race.setdefault(table.race_id, []).append(table)
@@ -86,12 +86,12 @@ def _probes(
     for number, record in enumerate(records, start=1):
         saturated, measured, used = saturated_probes(record), _measured(record), cores.get(record.race_id, {})
         for step in (record.track.sweep or swept).steps:
-            ran = _Ran(step, _size(step), [measured.get(step.name)])
+            ran = _RacedStep(step, _size(step), [measured.get(step.name)])
             row = _row(ran, bool(step.kept) or step.name not in saturated, used.get(step.name, []))
             yield ran, row.model_copy(update={"race": number, "kept": step.kept})
 
 
-def _unit(ran: Sequence[_Ran]) -> str:
+def _unit(ran: Sequence[_RacedStep]) -> str:
     unit = next((task.unit for it in ran for task in it.tasks if task and task.unit), "")
     return f"{unit}/s" if unit and not unit.endswith("/s") else unit or ""
 
@@ -105,7 +105,7 @@ def _measured(record: Record) -> dict[str, Task]:
     return {task.task: task for task in reversed(record.tasks) if task.rally is not None}
 
 
-def _is_saturated(ran: Sequence[_Ran]) -> bool:
+def _is_saturated(ran: Sequence[_RacedStep]) -> bool:
     """Tell whether the load generator was the bottleneck in at least half of the races of a step."""
     known = [task.load.saturated for it in ran for task in it.tasks if task and task.load]
     return bool(known) and 2 * sum(known) >= len(known)
@@ -127,7 +127,7 @@ def _cores(tables: Sequence[MachineTable]) -> dict[str, list[float]]:
     return found
 
 
-def _row(ran: _Ran, used: bool, cores: Sequence[float]) -> SweepRow:
+def _row(ran: _RacedStep, used: bool, cores: Sequence[float]) -> SweepRow:
     tasks = [task for task in ran.tasks if task]
     rally = [task.rally for task in tasks if task.rally]
     keys = [key for key in _SHOWN if any(key in task.support for task in tasks)]
@@ -159,7 +159,7 @@ def _row(ran: _Ran, used: bool, cores: Sequence[float]) -> SweepRow:
     )
 
 
-def _waiting_share(ran: _Ran) -> float | None:
+def _waiting_share(ran: _RacedStep) -> float | None:
     return median_of_known(_waiting(task) for task in ran.tasks if task)
 
 
@@ -177,7 +177,7 @@ def _medians(races: Iterable[Mapping[str, float]], keys: Sequence[str]) -> dict[
     return {key: median(it[key] for it in found if key in it) for key in keys if any(key in it for it in found)}
 
 
-def _hysteresis(ran: Sequence[_Ran]) -> float | None:
+def _hysteresis(ran: Sequence[_RacedStep]) -> float | None:
     ways = {(it.size, it.step.direction): median_of_known(task.rate for task in it.tasks if task) for it in ran}
     found = [
         down / up - 1
@@ -187,7 +187,7 @@ def _hysteresis(ran: Sequence[_Ran]) -> float | None:
     return max(found, key=abs, default=None)
 
 
-def _of_clients(ran: Sequence[_Ran]) -> dict[str, object]:
+def _of_clients(ran: Sequence[_RacedStep]) -> dict[str, object]:
     """Return what the law and the knee are, as fields of the result."""
     waited = [it for it in ran if (share := _waiting_share(it)) is None or share >= FEWEST_WAITING]
     found = law.fit([(it.size, task.rate) for it in waited for task in it.tasks if task and task.rate])
@@ -219,7 +219,7 @@ def _of_clients(ran: Sequence[_Ran]) -> dict[str, object]:
     return fields
 
 
-def _of_objective(ran: Sequence[_Ran], objective: Objective, races: int) -> dict[str, object]:
+def _of_objective(ran: Sequence[_RacedStep], objective: Objective, races: int) -> dict[str, object]:
     """Return the capacity at the objective, as fields of the result."""
     curves: list[list[law.LoadStep]] = []
     for race in range(races):

@@ -61,7 +61,7 @@ class BenchmarkReconciler(ReconcileLoop[BenchmarkStatus, Seen, Plan]):
 
     def _kept_on(self, subject: Subject) -> tuple[str, ...]:
         leader = self.operator.places.leader(self.uid, subject.namespace) if subject.spec.target else ""
-        races = self.operator.races.of(leader, subject.namespace)
+        races = self.operator.races.led_by(leader, subject.namespace)
         built_on = {name: race.elasticsearch_on for name, race in races.items()}
         return machines_of_kept(subject.spec.target, subject.namespace, built_on)
 
@@ -79,10 +79,10 @@ class BenchmarkReconciler(ReconcileLoop[BenchmarkStatus, Seen, Plan]):
 
     async def _perform(self, seen: Seen, todo: Plan) -> str:
         if todo.create or todo.delete or todo.start_job:
-            await self.writer.bide()
+            await self.writer.wait_until_allowed()
         return await perform(self._api_server, seen, todo)
 
-    def _hindered(self, seen: Seen, error: ApiError) -> float | None:
+    def _retry_seconds(self, seen: Seen, error: ApiError) -> float | None:
         return None  # a full quota, too, is tried again as any other failure
 
     def _is_news(self, refusal: str) -> bool:

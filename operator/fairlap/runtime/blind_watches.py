@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
-class _Behind(NamedTuple):
+class _StaleVersion(NamedTuple):
     shown: str | None
     """the version that was last shown; None: no event told of it"""
     since: float
@@ -23,7 +23,7 @@ class BlindWatches:
     patience: float
     """seconds that an event may take"""
     _shown: dict[str, str] = field(default_factory=dict)
-    _behind: defaultdict[str, dict[str, _Behind]] = field(default_factory=lambda: defaultdict(dict))
+    _behind: defaultdict[str, dict[str, _StaleVersion]] = field(default_factory=lambda: defaultdict(dict))
     _listed_anew: defaultdict[str, set[tuple[str, str | None]]] = field(default_factory=lambda: defaultdict(set))
     """what was behind when it was listed anew: what that does not mend is not tried again and again"""
 
@@ -43,12 +43,12 @@ class BlindWatches:
         listed: the resourceVersion of each object there by uid, as the API server lists them.
         now: a monotonic time in seconds.
         """
-        before, behind = self._behind[namespace], dict[str, _Behind]()
+        before, behind = self._behind[namespace], dict[str, _StaleVersion]()
         for uid, version in listed.items():
             shown = self._shown.get(uid)
             if shown != version:
                 known = before.get(uid)
-                behind[uid] = known if known and known.shown == shown else _Behind(shown, now)
+                behind[uid] = known if known and known.shown == shown else _StaleVersion(shown, now)
         self._behind[namespace] = behind
         late = {(uid, each.shown) for uid, each in behind.items() if now - each.since >= self.patience}
         found = bool(late - self._listed_anew[namespace])

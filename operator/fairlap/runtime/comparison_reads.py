@@ -47,7 +47,7 @@ def build_comparison_seen(
         spec=ComparisonSpec.model_validate(comparison["spec"]),
         accepted=bool(status.variants),
     )
-    return ComparisonSeen(subject=subject, status=status, settings=settings, now=now, turn=Turn(mine=False))
+    return ComparisonSeen(subject=subject, status=status, settings=settings, now=now, turn=Turn(may_go=False))
 
 
 def is_of(body: Mapping[str, Any], subject: ComparisonSubject) -> bool:

@@ -85,7 +85,7 @@ class ComparisonReconciler(ReconcileLoop[ComparisonStatus, ComparisonSeen, Compa
         return seen
 
     def _see_more(self, seen: ComparisonSeen) -> ComparisonSeen:
-        races = self.operator.races.of(self.uid, seen.subject.namespace)
+        races = self.operator.races.led_by(self.uid, seen.subject.namespace)
         turn = self.operator.places.turn(self.uid)
         seen = replace(seen, races=races, turn=turn, foreign=self.foreign, refusal=self.refusal)
         hindrance = self.hindrance if seen.status.block else ""
@@ -131,7 +131,7 @@ class ComparisonReconciler(ReconcileLoop[ComparisonStatus, ComparisonSeen, Compa
 
     async def _create_or_keep(self, seen: ComparisonSeen, todo: ComparisonPlan) -> str:
         if todo.create or todo.record:
-            await self.writer.bide()
+            await self.writer.wait_until_allowed()
         if todo.create and (foreign := await create_race(self._api_server, seen.subject, todo.create)):
             return foreign
         if todo.record:
@@ -146,7 +146,7 @@ class ComparisonReconciler(ReconcileLoop[ComparisonStatus, ComparisonSeen, Compa
     def _next_look(self, todo: ComparisonPlan) -> float:
         return 0 if todo.record else super()._next_look(todo)
 
-    def _hindered(self, seen: ComparisonSeen, error: ApiError) -> float | None:
+    def _retry_seconds(self, seen: ComparisonSeen, error: ApiError) -> float | None:
         if not error.over_quota:
             return None
         self.hindrance = error.quota_words

@@ -70,7 +70,7 @@ def build_seen(benchmark: Mapping[str, Any], indexes: ChildIndexes, settings: Se
         status=status,
         settings=settings,
         now=now,
-        turn=Turn(mine=False),
+        turn=Turn(may_go=False),
         children=select_children(subject, status.step, indexes) if status.step else Children(),
     )
 
@@ -85,10 +85,10 @@ def select_children(subject: Subject, step: Step, indexes: ChildIndexes) -> Chil
     job = _first(of_step(indexes.jobs))
     job_uid = step.job_uid or uid_of(job)
 
-    def tells(config_map: Json) -> bool:
+    def may_be_its_record(config_map: Json) -> bool:
         return is_child(config_map, subject) or is_of_job(config_map, subject, step.name, job_uid)
 
-    record = _first([found for found in of_step(indexes.config_maps) if tells(found)])
+    record = _first([found for found in of_step(indexes.config_maps) if may_be_its_record(found)])
     slices = [found for found in of_step(indexes.endpoint_slices) if is_endpoint_of(found, subject, step.name)]
     return Children(
         elasticsearch=_first(of_step(indexes.elasticsearches)),

@@ -40,7 +40,7 @@ class Races:
         if leader and not (self._led[leader].pop(uid, None) and self._led[leader]):
             del self._led[leader]
 
-    def of(self, uid: str, namespace: str) -> dict[str, SeenRace]:
+    def led_by(self, uid: str, namespace: str) -> dict[str, SeenRace]:
         """Return the Benchmarks of a Comparison by name: those in its own namespace."""
         return {race.name: race for where, race in self._led.get(uid, {}).values() if where == namespace}
 

@@ -95,7 +95,7 @@ class ReconcileLoop(ABC, Generic[Status, SeenOf, PlanOf]):
         """Carry out the acts in order; return a sentence when a foreign object is in the way. Raises ApiError."""
 
     @abstractmethod
-    def _hindered(self, seen: SeenOf, error: ApiError) -> float | None:
+    def _retry_seconds(self, seen: SeenOf, error: ApiError) -> float | None:
         """Return the seconds until an act is tried again which may go well then; None when this error is none such."""
 
     @abstractmethod
@@ -193,7 +193,7 @@ class ReconcileLoop(ABC, Generic[Status, SeenOf, PlanOf]):
     async def _write(self, there: Json, before: Status, after: Status) -> None:
         await self.writer.write(self._api_server, there, before, after)
         self._has_written(before, after)
-        self.writer.announce(before, after, self._tell)
+        self.writer.announce(before, after, self._post_event)
         if self.writer.intended is not None:
             self.attempts.setbacks.not_before = self.writer.unstored.again_at
 
@@ -202,7 +202,7 @@ class ReconcileLoop(ABC, Generic[Status, SeenOf, PlanOf]):
         try:
             self.foreign = await self._perform(seen, todo)
         except ApiError as error:
-            if (pause := self._hindered(seen, error)) is not None:
+            if (pause := self._retry_seconds(seen, error)) is not None:
                 return pause
             if not self.attempts.setbacks.is_final(error):
                 raise
@@ -240,10 +240,10 @@ class ReconcileLoop(ABC, Generic[Status, SeenOf, PlanOf]):
         if ending is None:
             return 2.0
         self.operator.places.set_aside(self.uid)  # first: the last word may be refused as well
-        await self.writer.end(self._api_server, self.body["metadata"], ending, self._tell)
+        await self.writer.end(self._api_server, self.body["metadata"], ending, self._post_event)
         return self.attempts.rest(self._resync)  # until its end comes back over the watch, and ends this
 
-    def _tell(self, event: Announcement) -> None:
+    def _post_event(self, event: Announcement) -> None:
         self.operator.post_event({"kind": self.kind.name, "metadata": self.body["metadata"]}, *event)
 
     @property

@@ -41,7 +41,7 @@ class StatusWriter(Generic[Status]):
         """Nothing is known to be lost yet."""
         self.unstored = UnstoredFields(steering=self.kind.steering)
 
-    async def bide(self) -> None:
+    async def wait_until_allowed(self) -> None:
         """Take one write of those that are allowed, as late as that may be."""
         await asyncio.sleep(self.rate.wait(time.monotonic()))
 
@@ -51,7 +51,7 @@ class StatusWriter(Generic[Status]):
 
     async def write(self, api_server: ApiServer, there: Json, before: Status, after: Status) -> None:
         """Write `after` in place of `before`, by the version that is `there`. Raises ApiError."""
-        await self.bide()
+        await self.wait_until_allowed()
         try:
             self.written = small_written(await write_status(api_server, there, after, self.kind.name))
         except ApiError as error:
@@ -59,16 +59,16 @@ class StatusWriter(Generic[Status]):
             raise
         self.place.give_up(but=self.kind.held(after))
 
-    def announce(self, before: Status, after: Status, tell: Callable[[Announcement], None]) -> None:
+    def announce(self, before: Status, after: Status, post_event: Callable[[Announcement], None]) -> None:
         """Tell what is worth an event now that `after` was written, and whether it stands: else it is intended."""
         for event in self.kind.announcements(before, after):
-            tell(event)
+            post_event(event)
         if after.phase != before.phase:
             self.logger.info("%s -> %s: %s", before.phase, after.phase, self.kind.phase_words(after))
         stored = self.written.get("status") or {}
         if self.unstored.note(after, stored, time.monotonic()):
             told = f"{describe(self.unstored.fields or ())}. What to do: {Reason.CRD_OUTDATED.cure}"
-            tell(Announcement("Warning", Reason.CRD_OUTDATED, told))
+            post_event(Announcement("Warning", Reason.CRD_OUTDATED, told))
             self.logger.warning("%s: %s", Reason.CRD_OUTDATED, told)
         # Going on would be wrong, and so would be to decide anew by what is left of it: it is said again, later.
         self.intended = after if self.unstored.misleads else None
@@ -78,7 +78,7 @@ class StatusWriter(Generic[Status]):
         return None if self.intended is None else say_outdated(self.intended, self.unstored.fields, now)
 
     async def end(
-        self, api_server: ApiServer, meta: Mapping[str, Any], ending: Ending, tell: Callable[[Announcement], None]
+        self, api_server: ApiServer, meta: Mapping[str, Any], ending: Ending, post_event: Callable[[Announcement], None]
     ) -> None:
         """Write that the object has failed, whatever stands, and tell why; not where it is gone or over.
 
@@ -87,6 +87,6 @@ class StatusWriter(Generic[Status]):
         said = await say_last_word(api_server, meta, ending, self.kind.name)
         if said is not None:
             words = f"{ending.reason}: {ending.message}"
-            tell(Announcement("Warning", "Failed", words))
+            post_event(Announcement("Warning", "Failed", words))
             self.logger.info("ended at once: %s", words)
             self.written = small_written(said)

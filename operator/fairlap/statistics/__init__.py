@@ -4,4 +4,5 @@ Pure arithmetic on numbers, without a library: docs/decisions/statistics.md tell
 method. Knows nothing of Kubernetes, Rally or Elasticsearch.
 May be imported by `results`, `comparison.noise`, `comparison.judging`, `comparison_report`,
 `plan.comparison`, `runtime` and `cli`.
+From outside: all but `distributions`.
 """

@@ -4,4 +4,5 @@ Several ways stand beside each other, since a table has room for less than a sen
 these read in a sentence is `as_percent` of the contract. Pure, standard library only.
 May be imported by `statistics`, `results`, `comparison.terms`, `comparison.noise`, `comparison.judging`,
 `comparison_report`, `plan.basis`, `plan.verdict`, `plan.comparison` and `cli`.
+From outside: all of it.
 """

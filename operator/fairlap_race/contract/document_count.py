@@ -32,7 +32,7 @@ class CountedDocuments:
 
 
 @dataclass(frozen=True)
-class _Group:
+class _NameGroup:
     """Names whose documents are in the same indices."""
 
     expected: Mapping[str, int] = field(default_factory=dict)
@@ -60,7 +60,7 @@ def count_documents(record: Record) -> CountedDocuments:
     if record.outcome.reason or record.indices is None:
         return CountedDocuments()
     plan, stated = record.track.documents, record.track.documents.stated
-    behind = _Behind(record)
+    behind = _IndicesBehind(record)
     wrong = [*_stated_mismatches(record, behind)]
     if wrong:
         return CountedDocuments(wrong[0])
@@ -86,7 +86,7 @@ def count_documents(record: Record) -> CountedDocuments:
     )
 
 
-class _Behind:
+class _IndicesBehind:
     """The indices behind each name."""
 
     def __init__(self, record: Record) -> None:
@@ -116,7 +116,7 @@ class _Behind:
         """Return the closed indices behind the names."""
         return {index for name in names for index in self.names.get(name, ()) if index in self.closed}
 
-    def is_hidden(self, group: _Group) -> bool:
+    def is_hidden(self, group: _NameGroup) -> bool:
         """Tell whether an index of a group could not be counted, although none of them is closed."""
         return not group.indices.isdisjoint(self.unknown) and group.indices.isdisjoint(self.closed)
 
@@ -133,7 +133,7 @@ class _Behind:
         return sum(self.counts.values())
 
 
-def _stated_mismatches(record: Record, behind: _Behind) -> Iterator[str]:
+def _stated_mismatches(record: Record, behind: _IndicesBehind) -> Iterator[str]:
     stated = record.track.documents.stated
     for name, number in stated.documents.items():
         indices = behind.indices(name)
@@ -161,7 +161,7 @@ def _deleted(uncounted: Iterable[UncountedTask]) -> Iterator[str]:
             yield f"task {it.task} deleted index {it.target}: {number} documents in it were not counted"
 
 
-def _groups(record: Record, behind: _Behind) -> Iterator[_Group]:
+def _groups(record: Record, behind: _IndicesBehind) -> Iterator[_NameGroup]:
     """Yield the expected names and uncounted tasks, grouped by the indices that they share."""
     plan = record.track.documents
     expected = {
@@ -178,7 +178,7 @@ def _groups(record: Record, behind: _Behind) -> Iterator[_Group]:
     for place, it in enumerate(uncounted):
         of_target.setdefault(it.target, []).append(place)
     for names, indices in _sharing((*expected, *of_target), behind):
-        yield _Group(
+        yield _NameGroup(
             expected={name: expected[name] for name in names if name in expected},
             uncounted=tuple(uncounted[place] for place in sorted(p for name in names for p in of_target.get(name, ()))),
             indices=indices,
@@ -187,7 +187,7 @@ def _groups(record: Record, behind: _Behind) -> Iterator[_Group]:
         )
 
 
-def _sharing(names: Iterable[str], behind: _Behind) -> Iterator[tuple[list[str], frozenset[str]]]:
+def _sharing(names: Iterable[str], behind: _IndicesBehind) -> Iterator[tuple[list[str], frozenset[str]]]:
     """Yield the names in groups that share indices, each with all of these; a group in the order of the names.
 
     In a time that grows with their number alone: a race's pod may have written ten thousand of them.
@@ -213,7 +213,7 @@ def _sharing(names: Iterable[str], behind: _Behind) -> Iterator[tuple[list[str],
         yield sorted(group, key=places.__getitem__), frozenset(indices)
 
 
-def _compare(record: Record, behind: _Behind, groups: list[_Group]) -> CountedDocuments:
+def _compare(record: Record, behind: _IndicesBehind, groups: list[_NameGroup]) -> CountedDocuments:
     """Return why the documents are not those of the plan, and what is to be said of those that may be."""
     plan = record.track.documents
     anywhere = [it for it in plan.uncounted if it.why is not WhyUncounted.DELETED and not it.target]
@@ -249,7 +249,7 @@ def _is_closed(indices: Iterable[str]) -> str:
     return f"index {names} is closed: its documents could not be counted" if names else ""
 
 
-def _explained(plan: DocumentPlan, behind: _Behind, group: _Group) -> str:
+def _explained(plan: DocumentPlan, behind: _IndicesBehind, group: _NameGroup) -> str:
     """Return in a sentence why a group may hold other documents than it was to; empty when nothing explains it."""
     if closed := _is_closed(group.indices & behind.closed):
         return closed
@@ -281,7 +281,7 @@ def _added_to(record: Record) -> dict[str, list[Touch]]:
     return found
 
 
-def _appended(added: Mapping[str, list[Touch]], group: _Group) -> str:
+def _appended(added: Mapping[str, list[Touch]], group: _NameGroup) -> str:
     """Return in a sentence that there were documents of a group before the race; else empty."""
     before = {touch.existing: touch.documents or 0 for index in group.indices for touch in added.get(index, ())}
     held = sum(before.values())
@@ -291,7 +291,7 @@ def _appended(added: Mapping[str, list[Touch]], group: _Group) -> str:
     return f"index {names} holds {group.found} documents, and held {held} before the race, which added to them"
 
 
-def _holds(group: _Group) -> bool:
+def _holds(group: _NameGroup) -> bool:
     """Tell whether the documents of a group may be what the plan says."""
     if not _is_there(group):
         return False
@@ -301,17 +301,17 @@ def _holds(group: _Group) -> bool:
     return (not only_adds or group.found >= group.least) and (group.most is None or group.found <= group.most)
 
 
-def _is_there(group: _Group) -> bool:
+def _is_there(group: _NameGroup) -> bool:
     """Tell whether there is something behind every name that was to have documents."""
     return not any(group.expected.get(name) for name in group.missing)
 
 
-def _is_open(group: _Group) -> bool:
+def _is_open(group: _NameGroup) -> bool:
     """Tell whether the documents of a group might as well be others; all that there can be are all there should be."""
     return bool(group.uncounted) and group.found != group.most
 
 
-def _mismatch(group: _Group) -> str:
+def _mismatch(group: _NameGroup) -> str:
     names = list(group.expected) or [it.target for it in group.uncounted]
     found = None if group.missing and not group.indices else group.found
     number = group.least if not group.uncounted or group.found < group.least else group.most
@@ -319,12 +319,12 @@ def _mismatch(group: _Group) -> str:
     return text if not group.uncounted else text.replace("was to hold", "was to hold about", 1)
 
 
-def _doubt(group: _Group) -> str:
+def _doubt(group: _NameGroup) -> str:
     name = ", ".join(dict.fromkeys(it.target for it in group.uncounted))
-    return f"the documents of index {name} have no expected number: {_why(group.uncounted)}; {_of(group)}"
+    return f"the documents of index {name} have no expected number: {_why(group.uncounted)}; {_counted_words(group)}"
 
 
-def _of(group: _Group) -> str:
+def _counted_words(group: _NameGroup) -> str:
     found = f"Elasticsearch counts {group.found}"
     return found if group.most is None else f"{found} of at most {group.most}"
 
@@ -336,10 +336,14 @@ def _why(uncounted: Iterable[UncountedTask]) -> str:
 
 
 def _compare_all(
-    record: Record, behind: _Behind, groups: list[_Group], anywhere: list[UncountedTask], wrong: list[_Group]
+    record: Record,
+    behind: _IndicesBehind,
+    groups: list[_NameGroup],
+    anywhere: list[UncountedTask],
+    wrong: list[_NameGroup],
 ) -> CountedDocuments:
     """Compare all documents together, since tasks write to indices that cannot be told."""
-    every = _Group(
+    every = _NameGroup(
         expected={name: number for group in groups for name, number in group.expected.items()},
         uncounted=(*anywhere, *(it for group in groups for it in group.uncounted)),
         indices=frozenset(behind.counts),
@@ -366,7 +370,7 @@ def _compare_all(
     return CountedDocuments(uncounted=(text,))
 
 
-def _diverted(record: Record, behind: _Behind, groups: list[_Group], wrong: list[_Group]) -> str:
+def _diverted(record: Record, behind: _IndicesBehind, groups: list[_NameGroup], wrong: list[_NameGroup]) -> str:
     """Return in a sentence where documents are that are not where they were to be; empty when that is not known."""
     ran = [it for it in record.pipelines or () if it.count and it.work]
     droppers = {it.name: it.work.dropped for it in ran if it.work and it.work.dropped}
@@ -393,7 +397,7 @@ def _diverted(record: Record, behind: _Behind, groups: list[_Group], wrong: list
     return ""
 
 
-def _shortage(groups: list[_Group]) -> str:
+def _shortage(groups: list[_NameGroup]) -> str:
     expected, found = sum(group.least for group in groups), sum(group.found for group in groups)
     names = ", ".join(list(dict.fromkeys(name for group in groups for name in group.expected))[:_SHOWN])
     return f"index {names} holds {found} of {expected} documents"

@@ -33,7 +33,7 @@ cluster that it was on, which may be others the next time; of the race itself, o
 
 
 @dataclass(frozen=True)
-class _Entry:
+class _ReasonEntry:
     word: str
     fault: Fault
     cause: str
@@ -61,7 +61,7 @@ class Reason(StrEnum):
     remark: bool
     """whether it is said of a race that counts: its numbers are true, but a reader must know this"""
 
-    def __new__(cls, entry: _Entry) -> Self:
+    def __new__(cls, entry: _ReasonEntry) -> Self:
         """Make the word of the entry a member that has its texts."""
         member = str.__new__(cls, entry.word)
         member._value_ = entry.word
@@ -71,7 +71,7 @@ class Reason(StrEnum):
         return member
 
     # What was asked for cannot be done.
-    INVALID_SPEC = _Entry(
+    INVALID_SPEC = _ReasonEntry(
         "InvalidSpec",
         fault="spec",
         cause="The specification is not one that can be run.",
@@ -85,7 +85,7 @@ class Reason(StrEnum):
         ),
         test=_API,
     )
-    UNKNOWN_TRACK = _Entry(
+    UNKNOWN_TRACK = _ReasonEntry(
         "UnknownTrack",
         fault="spec",
         cause="There is no builtin track of that name.",
@@ -94,7 +94,7 @@ class Reason(StrEnum):
         example="race.track.builtin geonamez does not exist; the builtin tracks are: …",
         test=_API,
     )
-    UNKNOWN_CHALLENGE = _Entry(
+    UNKNOWN_CHALLENGE = _ReasonEntry(
         "UnknownChallenge",
         fault="spec",
         cause="The track has no challenge of that name.",
@@ -105,7 +105,7 @@ class Reason(StrEnum):
         ),
         test=_API,
     )
-    TRACK_INVALID = _Entry(
+    TRACK_INVALID = _ReasonEntry(
         "TrackInvalid",
         fault="race",  # a package of the track's own code that was not to be had ends so, too
         cause="The track is not valid JSON, or not a valid Rally track.",
@@ -117,7 +117,7 @@ class Reason(StrEnum):
         ),
         test=_TRACKS,
     )
-    REQUESTS_INVALID = _Entry(
+    REQUESTS_INVALID = _ReasonEntry(
         "RequestsInvalid",
         fault="race",
         cause="The file of requests is not there, or has a line that cannot be replayed.",
@@ -132,7 +132,7 @@ class Reason(StrEnum):
         ),
         test=_API,
     )
-    TRACK_NOT_FOUND = _Entry(
+    TRACK_NOT_FOUND = _ReasonEntry(
         "TrackNotFound",
         fault="race",
         cause="There is no track.json where the track should be.",
@@ -150,7 +150,7 @@ class Reason(StrEnum):
         ),
         test=_API,
     )
-    TRACK_FETCH_FAILED = _Entry(
+    TRACK_FETCH_FAILED = _ReasonEntry(
         "TrackFetchFailed",
         fault="race",
         cause="The track's repository could not be fetched.",
@@ -159,7 +159,7 @@ class Reason(StrEnum):
         example="http://files:8000/tracks.git: git could not fetch main: … not found",
         test=_SOURCES,
     )
-    TEMPLATE_ERROR = _Entry(
+    TEMPLATE_ERROR = _ReasonEntry(
         "TemplateError",
         fault="spec",
         cause="A Jinja2 template of the track could not be rendered.",
@@ -171,7 +171,7 @@ class Reason(StrEnum):
         ),
         test=_TRACKS,
     )
-    UNKNOWN_PARAMETER = _Entry(
+    UNKNOWN_PARAMETER = _ReasonEntry(
         "UnknownParameter",
         fault="spec",
         cause="A track parameter was given that the track does not use.",
@@ -183,7 +183,7 @@ class Reason(StrEnum):
         ),
         test=_TRACKS,
     )
-    UNKNOWN_TASK = _Entry(
+    UNKNOWN_TASK = _ReasonEntry(
         "UnknownTask",
         fault="spec",
         cause="A task that is required by its name is not among those that would be raced.",
@@ -198,7 +198,7 @@ class Reason(StrEnum):
         ),
         test=_TRACKS,
     )
-    PARAMETER_MISSING = _Entry(
+    PARAMETER_MISSING = _ReasonEntry(
         "ParameterMissing",
         fault="spec",
         cause="An operation of the track lacks a parameter that it must have.",
@@ -210,7 +210,7 @@ class Reason(StrEnum):
         ),
         test=_TRACKS,
     )
-    CORPUS_MISSING = _Entry(
+    CORPUS_MISSING = _ReasonEntry(
         "CorpusMissing",
         fault="race",
         cause="The documents that the track indexes are not there and could not be downloaded.",
@@ -227,7 +227,7 @@ class Reason(StrEnum):
         ),
         test=_TRACKS,
     )
-    CORPUS_COUNT_MISMATCH = _Entry(
+    CORPUS_COUNT_MISMATCH = _ReasonEntry(
         "CorpusCountMismatch",
         fault="race",
         cause="A corpus file does not have as many documents as the track says.",
@@ -241,7 +241,7 @@ class Reason(StrEnum):
         ),
         test=_TRACKS,
     )
-    CLIENT_TOO_NEW = _Entry(
+    CLIENT_TOO_NEW = _ReasonEntry(
         "ClientTooNew",
         fault="race",
         cause=(
@@ -257,7 +257,7 @@ class Reason(StrEnum):
         ),
         test=_RACE,
     )
-    SECRET_MISSING = _Entry(
+    SECRET_MISSING = _ReasonEntry(
         "SecretMissing",
         fault="race",
         cause="A Secret that the Benchmark names does not exist, or lacks a key.",
@@ -266,7 +266,7 @@ class Reason(StrEnum):
         example="there is no Secret nobody with the key username in the namespace …",
         test="tests/e2e/test_existing_clusters.py",
     )
-    METRICS_STORE_UNUSABLE = _Entry(
+    METRICS_STORE_UNUSABLE = _ReasonEntry(
         "MetricsStoreUnusable",
         fault="race",
         cause="The Elasticsearch of race.metricsStore does not answer, or whoever asks may not write there.",
@@ -277,7 +277,7 @@ class Reason(StrEnum):
         example="race.metricsStore: GET /: HTTP 401 security_exception: who asks with the Secret … is not accepted",
         test=_METRICS_STORE,
     )
-    CORPORA_CACHE = _Entry(
+    CORPORA_CACHE = _ReasonEntry(
         "CorporaCacheUnusable",
         fault="race",
         cause="The documents could not be kept: there is no room for them, or the volume cannot be written.",
@@ -294,7 +294,7 @@ class Reason(StrEnum):
         ),
         test=_SOURCES,
     )
-    VOLUME_CLAIM_MISSING = _Entry(
+    VOLUME_CLAIM_MISSING = _ReasonEntry(
         "VolumeClaimMissing",
         fault="race",
         cause="A volume claim that the race needs does not exist.",
@@ -305,7 +305,7 @@ class Reason(StrEnum):
     )
 
     # The cluster under test did not come up.
-    UNSCHEDULABLE = _Entry(
+    UNSCHEDULABLE = _ReasonEntry(
         "Unschedulable",
         fault="race",
         cause="Kubernetes found no node for a pod.",
@@ -314,7 +314,7 @@ class Reason(StrEnum):
         example="pod …-race-1-es-default-0: 0/1 nodes are available: …",
         test=_OVERDUE,
     )
-    POD_REFUSED = _Entry(
+    POD_REFUSED = _ReasonEntry(
         "PodRefused",
         fault="race",
         cause="Kubernetes refuses a pod that the race needs: the namespace's Pod Security level does not allow it.",
@@ -332,7 +332,7 @@ class Reason(StrEnum):
         ),
         test="tests/api/test_pod_security.py",
     )
-    IMAGE_PULL = _Entry(
+    IMAGE_PULL = _ReasonEntry(
         "ImagePull",
         fault="race",
         cause="An image could not be pulled.",
@@ -341,7 +341,7 @@ class Reason(StrEnum):
         example="pod noimage-race-1-es-default-0, container …: image localhost/no/such-image:1: …",
         test=_OVERDUE,
     )
-    ELASTICSEARCH_BOOTSTRAP = _Entry(
+    ELASTICSEARCH_BOOTSTRAP = _ReasonEntry(
         "ElasticsearchBootstrap",
         fault="race",
         cause="Elasticsearch ended while it started.",
@@ -355,7 +355,7 @@ class Reason(StrEnum):
         ),
         test=_E2E,
     )
-    EVICTED = _Entry(
+    EVICTED = _ReasonEntry(
         "Evicted",
         fault="cluster",
         cause="Kubernetes evicted a pod, because it used more of its node than it may or the node ran short.",
@@ -366,7 +366,7 @@ class Reason(StrEnum):
         example="pod …-race-1-es-default-0 was evicted: …",
         test=_OVERDUE,
     )
-    OUT_OF_MEMORY = _Entry(
+    OUT_OF_MEMORY = _ReasonEntry(
         "OutOfMemory",
         fault="race",
         cause="Elasticsearch was killed because its container or its heap ran out of memory.",
@@ -378,7 +378,7 @@ class Reason(StrEnum):
         example="pod …-race-1-es-default-0: Elasticsearch was killed for lack of memory (OOMKilled, exit code 137)…",
         test=_API,
     )
-    CLUSTER_NOT_GREEN = _Entry(
+    CLUSTER_NOT_GREEN = _ReasonEntry(
         "ClusterNotGreen",
         fault="race",
         cause="The cluster did not become green.",
@@ -387,7 +387,7 @@ class Reason(StrEnum):
         example="the cluster was not ready in time: health is yellow",
         test=_API,
     )
-    PROVISIONING_TIMEOUT = _Entry(
+    PROVISIONING_TIMEOUT = _ReasonEntry(
         "ProvisioningTimeout",
         fault="cluster",
         cause=(
@@ -404,7 +404,7 @@ class Reason(StrEnum):
     )
 
     # The race did not run to its end.
-    RACE_TIMEOUT = _Entry(
+    RACE_TIMEOUT = _ReasonEntry(
         "RaceTimeout",
         fault="race",
         cause="The race took longer than timeouts.race.",
@@ -415,7 +415,7 @@ class Reason(StrEnum):
         example="the race was not over at its deadline, in step 2 of 2, search at 4 %",
         test=_RACE,
     )
-    RACE_STALLED = _Entry(
+    RACE_STALLED = _ReasonEntry(
         "RaceStalled",
         fault="race",
         cause="The race stood still: no progress, no request done and no work in Elasticsearch for a long time.",
@@ -427,7 +427,7 @@ class Reason(StrEnum):
         example="nothing moved for 4 s in step 2 of 2, health at 0 %; …",
         test=_RACE,
     )
-    RACE_ABORTED = _Entry(
+    RACE_ABORTED = _ReasonEntry(
         "RaceAborted",
         fault="cluster",
         cause="The race was told to stop before its end.",
@@ -436,7 +436,7 @@ class Reason(StrEnum):
         example="the runner was told to stop in step 2 of 2, search at 4 %",
         test=_RACE,
     )
-    JOB_LOST = _Entry(
+    JOB_LOST = _ReasonEntry(
         "JobLost",
         fault="cluster",
         cause="The race's Job or pod disappeared, or was suspended, before it had written a record.",
@@ -451,7 +451,7 @@ class Reason(StrEnum):
         example="the race's Job was deleted before the race had written its record",
         test=_LIFECYCLE,
     )
-    RECORD_MISSING = _Entry(
+    RECORD_MISSING = _ReasonEntry(
         "RecordMissing",
         fault="race",
         cause="The race's pod ended without writing a record, or what a race is judged by did not fit into one.",
@@ -466,7 +466,7 @@ class Reason(StrEnum):
         example="pod dies-race-1-… ended with exit code 1; its log ends with: INFO the runner began",
         test=_API,
     )
-    LOAD_GENERATOR_DIED = _Entry(
+    LOAD_GENERATOR_DIED = _ReasonEntry(
         "LoadGeneratorDied",
         fault="race",
         cause="A process of the load generator ended unexpectedly.",
@@ -475,7 +475,7 @@ class Reason(StrEnum):
         example="Rally's driver process ended in step 2 of 2, search at 4 %",
         test=_RACE,
     )
-    LOAD_GENERATOR_OUT_OF_MEMORY = _Entry(
+    LOAD_GENERATOR_OUT_OF_MEMORY = _ReasonEntry(
         "LoadGeneratorOutOfMemory",
         fault="race",
         cause="The load generator was killed because it ran out of memory.",
@@ -489,7 +489,7 @@ class Reason(StrEnum):
         example="pod out-of-memory-race-1-…: OOMKilled (exit code 137); its log ends with: INFO the runner began",
         test=_API,
     )
-    RALLY_FAILED = _Entry(
+    RALLY_FAILED = _ReasonEntry(
         "RallyFailed",
         fault="race",
         cause="Rally ended with an error that has no reason of its own.",
@@ -498,7 +498,7 @@ class Reason(StrEnum):
         example="Error in load generator [0] Cannot run task [broken]: the track's own runner is broken",
         test=_RACE,
     )
-    CLUSTER_UNREACHABLE = _Entry(
+    CLUSTER_UNREACHABLE = _ReasonEntry(
         "ClusterUnreachable",
         fault="cluster",
         cause="The load generator could not connect to what it is to race.",
@@ -510,7 +510,7 @@ class Reason(StrEnum):
         example="GET / at localhost:1: ConnectionRefusedError: [Errno 111] Connection refused",
         test=_RACE,
     )
-    AUTHENTICATION_FAILED = _Entry(
+    AUTHENTICATION_FAILED = _ReasonEntry(
         "AuthenticationFailed",
         fault="race",
         cause="Elasticsearch, or an HTTP target, refused the user, the password or the key, or they cannot be sent.",
@@ -519,7 +519,7 @@ class Reason(StrEnum):
         example="GET /: HTTP 401 security_exception",
         test=_RACE,
     )
-    TLS_UNTRUSTED = _Entry(
+    TLS_UNTRUSTED = _ReasonEntry(
         "TLSUntrusted",
         fault="race",
         cause="The certificate of what is to be raced could not be verified.",
@@ -531,7 +531,7 @@ class Reason(StrEnum):
         ),
         test=_RACE,
     )
-    UNSUPPORTED_PRODUCT = _Entry(
+    UNSUPPORTED_PRODUCT = _ReasonEntry(
         "UnsupportedProduct",
         fault="race",
         cause="The server that answered is not an Elasticsearch that Rally can race against.",
@@ -544,7 +544,7 @@ class Reason(StrEnum):
         example="…The client noticed that the server is not Elasticsearch and we do not support this unknown product…",
         test=_RACE,
     )
-    ASSERTION_FAILED = _Entry(
+    ASSERTION_FAILED = _ReasonEntry(
         "AssertionFailed",
         fault="race",
         cause="An assertion of the track did not hold.",
@@ -553,7 +553,7 @@ class Reason(StrEnum):
         example="…Expected [hits] to be == [5] but was [1000].…",
         test=_RACE,
     )
-    REQUEST_ERRORS = _Entry(
+    REQUEST_ERRORS = _ReasonEntry(
         "RequestErrors",
         fault="race",
         cause="A request of the race was answered with an error, and the race was ended there.",
@@ -562,7 +562,7 @@ class Reason(StrEnum):
         example="…Request returned an error…no such index [nowhere]…",
         test=_RACE,
     )
-    DISK_WATERMARK = _Entry(
+    DISK_WATERMARK = _ReasonEntry(
         "DiskWatermark",
         fault="race",
         cause="The disk of Elasticsearch is too full for it to accept or allocate data.",
@@ -577,7 +577,7 @@ class Reason(StrEnum):
         example="…disk usage exceeded flood-stage watermark, index has read-only-allow-delete block…",
         test=_RACE,
     )
-    CIRCUIT_BREAKER = _Entry(
+    CIRCUIT_BREAKER = _ReasonEntry(
         "CircuitBreaker",
         fault="race",
         cause="Elasticsearch refused a request because its heap would not have sufficed.",
@@ -588,7 +588,7 @@ class Reason(StrEnum):
     )
 
     # What was built for it did not go away.
-    CLEANUP_TIMEOUT = _Entry(
+    CLEANUP_TIMEOUT = _ReasonEntry(
         "CleanupTimeout",
         fault="race",
         cause="What was built for a race was still there ten minutes after its end.",
@@ -605,7 +605,7 @@ class Reason(StrEnum):
     )
 
     # The race ran to its end, but its numbers mean nothing.
-    NO_TASKS = _Entry(
+    NO_TASKS = _ReasonEntry(
         "NoTasks",
         fault="race",  # an engine that does not answer may end so, too
         cause="The race had no task to run, or none that Rally measures.",
@@ -620,7 +620,7 @@ class Reason(StrEnum):
         example="includeTasks (no-such-task) leave no task of the challenge index-and-search.",
         test=_TRACKS,
     )
-    TASK_MISSING = _Entry(
+    TASK_MISSING = _ReasonEntry(
         "TaskMissing",
         fault="race",
         cause="A task that was to run has no numbers.",
@@ -629,7 +629,7 @@ class Reason(StrEnum):
         example="task nothing was to run but has no numbers",
         test=_RACE,
     )
-    WARMUP_ATE_ALL = _Entry(
+    WARMUP_ATE_ALL = _ReasonEntry(
         "WarmupAteAll",
         fault="race",
         cause="A task ended during its warm-up, so that nothing was measured.",
@@ -638,7 +638,7 @@ class Reason(StrEnum):
         example="task bulk has 10 requests in its warm-up and 0 after it: nothing was measured",
         test=_RACE,
     )
-    ERROR_RATE = _Entry(
+    ERROR_RATE = _ReasonEntry(
         "ErrorRate",
         fault="race",
         cause="Requests failed, measured or during warm-up; failing requests are fast and make numbers meaningless.",
@@ -650,7 +650,7 @@ class Reason(StrEnum):
         example="task search: 40 of 40 requests failed (0 of them in the warm-up); the first answer: HTTP 404: …",
         test=_RACE,
     )
-    DOCUMENT_COUNT_MISMATCH = _Entry(
+    DOCUMENT_COUNT_MISMATCH = _ReasonEntry(
         "DocumentCountMismatch",
         fault="race",
         cause="Elasticsearch does not hold as many documents as the race was to index, or could not count them.",
@@ -662,7 +662,7 @@ class Reason(StrEnum):
         example="index t was to hold 1000 documents, Elasticsearch counts 1001",
         test=_RACE,
     )
-    PIPELINE_MISSING = _Entry(
+    PIPELINE_MISSING = _ReasonEntry(
         "PipelineMissing",
         fault="race",
         cause="The ingest pipeline that the track uses does not exist in Elasticsearch.",
@@ -671,7 +671,7 @@ class Reason(StrEnum):
         example="…pipeline with id [nowhere] does not exist…",
         test=_RACE,
     )
-    PIPELINE_NOT_APPLIED = _Entry(
+    PIPELINE_NOT_APPLIED = _ReasonEntry(
         "PipelineNotApplied",
         fault="race",
         cause="The ingest pipeline did not process every document that was indexed.",
@@ -680,7 +680,7 @@ class Reason(StrEnum):
         example="ingest pipeline p processed no document",
         test=_RACE,
     )
-    SETTINGS_NOT_APPLIED = _Entry(
+    SETTINGS_NOT_APPLIED = _ReasonEntry(
         "SettingsNotApplied",
         fault="race",
         cause="Elasticsearch ran with another index setting, number of nodes, heap or JVM option than was asked for.",
@@ -689,7 +689,7 @@ class Reason(StrEnum):
         example="index t: index.number_of_shards was to be 3, Elasticsearch has 1; …",
         test=_RACE,
     )
-    CLUSTER_NOT_FRESH = _Entry(
+    CLUSTER_NOT_FRESH = _ReasonEntry(
         "ClusterNotFresh",
         fault="race",
         cause="The cluster held user data or had indexed before the race, or what the track makes was there already.",
@@ -701,7 +701,7 @@ class Reason(StrEnum):
         example="before the race there were indices: left-over",
         test=_RACE,
     )
-    VERSION_MISMATCH = _Entry(
+    VERSION_MISMATCH = _ReasonEntry(
         "VersionMismatch",
         fault="race",
         cause="The Elasticsearch that ran is not the version that was asked for.",
@@ -710,7 +710,7 @@ class Reason(StrEnum):
         example="asked for Elasticsearch 9.0.0, found 8.6.1",
         test=_RACE,
     )
-    JAVA_MISMATCH = _Entry(
+    JAVA_MISMATCH = _ReasonEntry(
         "JavaMismatch",
         fault="race",
         cause="The Java that ran is not the version that was asked for.",
@@ -719,7 +719,7 @@ class Reason(StrEnum):
         example="asked for Java 21, found 17.0.15",
         test=_RACE,
     )
-    ELASTICSEARCH_RESTARTED = _Entry(
+    ELASTICSEARCH_RESTARTED = _ReasonEntry(
         "ElasticsearchRestarted",
         fault="cluster",
         cause="An Elasticsearch node restarted or disappeared during the race.",
@@ -728,7 +728,7 @@ class Reason(StrEnum):
         example="restarted or gone during the race: race-0; the race ended with: …",
         test=_RACE,
     )
-    REPLICAS_MISSING = _Entry(
+    REPLICAS_MISSING = _ReasonEntry(
         "ReplicasMissing",
         fault="race",
         cause="Replicas that were asked for were not there while a task was measured, so that it had less work to do.",
@@ -745,7 +745,7 @@ class Reason(StrEnum):
         ),
         test=_STEADY,
     )
-    NODE_LEFT = _Entry(
+    NODE_LEFT = _ReasonEntry(
         "NodeLeft",
         fault="cluster",
         cause="A node was out of the cluster for a while during the race, without a restart.",
@@ -756,7 +756,7 @@ class Reason(StrEnum):
         example="left the cluster during the race and joined it again: race-1",
         test=_STEADY,
     )
-    SAMPLES_DROPPED = _Entry(
+    SAMPLES_DROPPED = _ReasonEntry(
         "SamplesDropped",
         fault="race",
         cause="The load generator could not keep all samples, so its numbers are incomplete.",
@@ -765,7 +765,7 @@ class Reason(StrEnum):
         example="Rally dropped samples because its queue was full",
         test=_RACE,
     )
-    NOT_IN_TURN = _Entry(
+    NOT_IN_TURN = _ReasonEntry(
         "NotInTurn",
         fault="race",
         cause="Races that were to take turns, request by request, did not: their requests met other moments.",
@@ -774,7 +774,7 @@ class Reason(StrEnum):
         example=("task search sent 20 of 220 requests while the others that it takes turns with did not"),
         test=_TURNS,
     )
-    TRACK_CHANGED = _Entry(
+    TRACK_CHANGED = _ReasonEntry(
         "TrackChanged",
         fault="race",
         cause="The track was changed between the races of one Benchmark, so that they did not measure the same.",
@@ -785,7 +785,7 @@ class Reason(StrEnum):
     )
 
     # The operator itself, or what it was installed with.
-    INTERNAL_ERROR = _Entry(
+    INTERNAL_ERROR = _ReasonEntry(
         "InternalError",
         fault="race",
         cause="The operator met an error that it did not foresee with this Benchmark, or its status was refused.",
@@ -797,7 +797,7 @@ class Reason(StrEnum):
         example="the operator cannot go on with this Benchmark: …: …",
         test=_UNFORESEEN,
     )
-    CRD_OUTDATED = _Entry(
+    CRD_OUTDATED = _ReasonEntry(
         "CRDOutdated",
         fault="race",
         cause="The CustomResourceDefinition is older than the operator, so that parts of the status are not stored.",
@@ -811,7 +811,7 @@ class Reason(StrEnum):
     )
 
     # Requests did not do what they were for, although Rally calls them a success.
-    SEARCHES_HIT_NOTHING = _Entry(
+    SEARCHES_HIT_NOTHING = _ReasonEntry(
         "SearchesHitNothing",
         fault="race",
         cause="Searches reached no shard: there is no index of the name or pattern that the task searches.",
@@ -826,7 +826,7 @@ class Reason(StrEnum):
         ),
         test=_ANSWERS,
     )
-    SEARCHES_INCOMPLETE = _Entry(
+    SEARCHES_INCOMPLETE = _ReasonEntry(
         "SearchesIncomplete",
         fault="race",
         cause="Elasticsearch answered a search in part only: shards failed, it timed out, or a part of it failed.",
@@ -838,7 +838,7 @@ class Reason(StrEnum):
         ),
         test=_ANSWERS,
     )
-    DOCUMENTS_LOST = _Entry(
+    DOCUMENTS_LOST = _ReasonEntry(
         "DocumentsLost",
         fault="race",
         cause="Documents were refused and never indexed, in bulks that Rally calls a success because it repeated them.",
@@ -852,7 +852,7 @@ class Reason(StrEnum):
     )
 
     # The system under test was not as the user said it must be (race.probes).
-    CONDITION_NOT_MET = _Entry(
+    CONDITION_NOT_MET = _ReasonEntry(
         "ConditionNotMet",
         fault="race",
         cause="A condition on the system under test (race.probes), read from itself, did not hold for this race.",
@@ -867,7 +867,7 @@ class Reason(StrEnum):
         ),
         test=_PROBES,
     )
-    PROBE_UNREADABLE = _Entry(
+    PROBE_UNREADABLE = _ReasonEntry(
         "ProbeUnreadable",
         fault="race",
         cause="A condition on the system under test (race.probes) cannot be read: no answer, or no number in it.",
@@ -882,7 +882,7 @@ class Reason(StrEnum):
     )
 
     # Said of a race that counts: its numbers are true, but a reader must know this.
-    LOAD_GENERATOR_SHARED = _Entry(
+    LOAD_GENERATOR_SHARED = _ReasonEntry(
         "LoadGeneratorShared",
         fault="none",
         cause="Elasticsearch and the load generator ran on the same machine and took resources from each other.",
@@ -891,7 +891,7 @@ class Reason(StrEnum):
         example="Elasticsearch and the load generator shared the machine node-a",
         test=_LIFECYCLE,
     )
-    PROCESSORS_SHARED = _Entry(
+    PROCESSORS_SHARED = _ReasonEntry(
         "ProcessorsShared",
         fault="none",
         cause=(
@@ -913,7 +913,7 @@ class Reason(StrEnum):
         ),
         test=_LIFECYCLE,
     )
-    PAGE_CACHE_KEPT = _Entry(
+    PAGE_CACHE_KEPT = _ReasonEntry(
         "PageCacheKept",
         fault="none",
         cause="The page cache of Elasticsearch's machine was to be dropped before the race, and was not.",
@@ -922,7 +922,7 @@ class Reason(StrEnum):
         example="the page cache was not dropped on node-a: no answer of its helper in 15 s",
         test="tests/api/test_page_cache.py",
     )
-    MACHINE_SETTINGS = _Entry(
+    MACHINE_SETTINGS = _ReasonEntry(
         "MachineSettings",
         fault="none",
         cause="A machine of the race is set up so that its speed depends on load, heat or neighbours: more noise.",
@@ -943,7 +943,7 @@ class Reason(StrEnum):
         ),
         test=_LIFECYCLE,
     )
-    LOAD_GENERATOR_SATURATED = _Entry(
+    LOAD_GENERATOR_SATURATED = _ReasonEntry(
         "LoadGeneratorSaturated",
         fault="none",
         cause="The load generator had no CPU left or fell behind its own schedule, so that it measured itself.",
@@ -958,7 +958,7 @@ class Reason(StrEnum):
         ),
         test=_RACE,
     )
-    SCHEDULE_NOT_KEPT = _Entry(
+    SCHEDULE_NOT_KEPT = _ReasonEntry(
         "ScheduleNotKept",
         fault="none",
         cause=(
@@ -977,7 +977,7 @@ class Reason(StrEnum):
         test=_RACE,
     )
 
-    LOAD_GENERATOR_THROTTLED = _Entry(
+    LOAD_GENERATOR_THROTTLED = _ReasonEntry(
         "LoadGeneratorThrottled",
         fault="none",
         cause="The CPU limit of the load generator held it back, though for too short a time to call it saturated.",
@@ -989,7 +989,7 @@ class Reason(StrEnum):
         example="the load generator was throttled in 7 periods, 0.2 s in all",
         test=_LIFECYCLE,
     )
-    FEW_SAMPLES = _Entry(
+    FEW_SAMPLES = _ReasonEntry(
         "FewSamples",
         fault="none",
         cause="A task was measured with so few requests that one of them moves its figures.",
@@ -998,7 +998,7 @@ class Reason(StrEnum):
         example="few requests were measured: once 1 request",
         test=_MEASUREMENTS,
     )
-    SHORT_MEASUREMENT = _Entry(
+    SHORT_MEASUREMENT = _ReasonEntry(
         "ShortMeasurement",
         fault="none",
         cause="A task was measured for so short a time that what happened in it by chance weighs as much as its rate.",
@@ -1010,7 +1010,7 @@ class Reason(StrEnum):
         example="measured for a short time: short for 2.1 s (after 4.5 s of warm-up)",
         test=_MEASUREMENTS,
     )
-    NO_WARMUP = _Entry(
+    NO_WARMUP = _ReasonEntry(
         "NoWarmup",
         fault="none",
         cause="The first bulk task was measured from its first request on, while the JVM was still compiling its code.",
@@ -1019,7 +1019,7 @@ class Reason(StrEnum):
         example="measured without a warm-up on a cold JVM: bulk",
         test=_MEASUREMENTS,
     )
-    WARMUP_TOO_SHORT = _Entry(
+    WARMUP_TOO_SHORT = _ReasonEntry(
         "WarmupTooShort",
         fault="none",
         cause="A task's warm-up was still changing, or could not be judged, when race.steady.maxWarmup was over.",
@@ -1031,7 +1031,7 @@ class Reason(StrEnum):
         example="race.steady.maxWarmup 45 s was over before it had settled: search warmed up for 45.2 s",
         test=_MEASUREMENTS,
     )
-    NOT_SETTLED = _Entry(
+    NOT_SETTLED = _ReasonEntry(
         "NotSettled",
         fault="none",
         cause="A task was still changing while it was measured: its figures depend on how long that lasted.",
@@ -1052,7 +1052,7 @@ class Reason(StrEnum):
         ),
         test=_MEASUREMENTS,
     )
-    ELASTICSEARCH_THROTTLED = _Entry(
+    ELASTICSEARCH_THROTTLED = _ReasonEntry(
         "ElasticsearchThrottled",
         fault="none",
         cause="The CPU limit of an Elasticsearch node held it back while a task was measured.",
@@ -1064,7 +1064,7 @@ class Reason(StrEnum):
         example=("task bulk-index: node … was throttled by its CPU limit of 2 CPUs for 6.0 s of 60 s, in 120 periods"),
         test=_LIFECYCLE,
     )
-    DOCUMENTS_NOT_COUNTED = _Entry(
+    DOCUMENTS_NOT_COUNTED = _ReasonEntry(
         "DocumentsNotCounted",
         fault="none",
         cause="There is no number that the documents in the end could be compared with, or they are gone by then.",
@@ -1076,7 +1076,7 @@ class Reason(StrEnum):
         example="task drop-it deleted index t: the 1000 documents in it were not counted",
         test=_COUNTS,
     )
-    TIMES_DOWN_SAMPLED = _Entry(
+    TIMES_DOWN_SAMPLED = _ReasonEntry(
         "TimesDownSampled",
         fault="none",
         cause="Percentiles of times stand on a part of the measured requests, as race.downSampling asks for.",
@@ -1087,7 +1087,7 @@ class Reason(StrEnum):
         ),
         test=_DOWN_SAMPLING,
     )
-    ERRORS_ACCEPTED = _Entry(
+    ERRORS_ACCEPTED = _ReasonEntry(
         "ErrorsAccepted",
         fault="none",
         cause="Requests failed, and no more of them than race.allow.errorRate accepts, or in a probe of race.capacity.",
@@ -1102,7 +1102,7 @@ class Reason(StrEnum):
         ),
         test=_ACCEPTED,
     )
-    DOCUMENTS_DIVERTED = _Entry(
+    DOCUMENTS_DIVERTED = _ReasonEntry(
         "DocumentsDiverted",
         fault="none",
         cause="Documents were dropped by a drop processor, or are in other indices than the bulk named.",
@@ -1113,7 +1113,7 @@ class Reason(StrEnum):
         example="index t holds 0 of 1000 documents: the others are in indices other",
         test=_COUNTS,
     )
-    PIPELINE_PARTLY_APPLIED = _Entry(
+    PIPELINE_PARTLY_APPLIED = _ReasonEntry(
         "PipelinePartlyApplied",
         fault="none",
         cause="Processors of an ingest pipeline failed, which the pipeline ignores or handles, or never ran.",
@@ -1122,7 +1122,7 @@ class Reason(StrEnum):
         example="ingest pipeline p, 1000 documents: processor 1 (…) failed for 1000 of 1000 documents, which …",
         test=_COUNTS,
     )
-    PIPELINE_BYPASSED = _Entry(
+    PIPELINE_BYPASSED = _ReasonEntry(
         "PipelineBypassed",
         fault="none",
         cause="Documents were indexed without the pipeline that the index itself names.",
@@ -1134,7 +1134,7 @@ class Reason(StrEnum):
         example="ingest pipeline p, default_pipeline of index t, processed 900 of the 1000 documents indexed there: …",
         test=_COUNTS,
     )
-    PIPELINE_NOT_VERIFIED = _Entry(
+    PIPELINE_NOT_VERIFIED = _ReasonEntry(
         "PipelineNotVerified",
         fault="none",
         cause="What an ingest pipeline did could not be counted.",
@@ -1143,7 +1143,7 @@ class Reason(StrEnum):
         example="what ingest pipeline p did could not be counted: it has no processors, and Elasticsearch skips it",
         test=_COUNTS,
     )
-    SETTINGS_ON_NODES = _Entry(
+    SETTINGS_ON_NODES = _ReasonEntry(
         "SettingsOnNodes",
         fault="none",
         cause="An index setting was given to all indices of the nodes, because the track has no parameter for it.",
@@ -1152,7 +1152,7 @@ class Reason(StrEnum):
         example="index.codec was set on the nodes (elasticsearch.yml): the track has no parameter for it",
         test=_LIFECYCLE,
     )
-    SETTINGS_PARTLY_VERIFIED = _Entry(
+    SETTINGS_PARTLY_VERIFIED = _ReasonEntry(
         "SettingsPartlyVerified",
         fault="none",
         cause="An index beside those of the bulks has another index setting than was asked for, or one was deleted.",
@@ -1164,7 +1164,7 @@ class Reason(StrEnum):
         example="index t was deleted before it could be asked for …",
         test=_COUNTS,
     )
-    SHARDS_UNASSIGNED = _Entry(
+    SHARDS_UNASSIGNED = _ReasonEntry(
         "ShardsUnassigned",
         fault="none",
         cause="Copies of shards were on no node at the end of the race.",
@@ -1173,7 +1173,7 @@ class Reason(StrEnum):
         example="index access-logs: 1 replica(s) unassigned at the end (NODE_LEFT)",
         test=_LIFECYCLE,
     )
-    PRIMARIES_ON_ONE_NODE = _Entry(
+    PRIMARIES_ON_ONE_NODE = _ReasonEntry(
         "PrimariesOnOneNode",
         fault="none",
         cause="All primary shards of an index were on one of several nodes.",
@@ -1182,7 +1182,7 @@ class Reason(StrEnum):
         example="index access-logs: … on …, one of 2 nodes: the others did not index for it except as replicas",
         test=_LIFECYCLE,
     )
-    SHARDS_IN_MOTION = _Entry(
+    SHARDS_IN_MOTION = _ReasonEntry(
         "ShardsInMotion",
         fault="none",
         cause="Copies of shards were made, moved or not yet there while a task was measured.",
@@ -1193,7 +1193,7 @@ class Reason(StrEnum):
         ),
         test=_STEADY,
     )
-    ENVIRONMENT_CHANGED = _Entry(
+    ENVIRONMENT_CHANGED = _ReasonEntry(
         "EnvironmentChanged",
         fault="none",
         cause="A race ran in other surroundings than the first one of its Benchmark.",
@@ -1207,7 +1207,7 @@ class Reason(StrEnum):
         example="unlike in race-1: kernel of load generator 6.1.0, now 6.2.0",
         test=_LIFECYCLE,
     )
-    CACHE_MEASURED = _Entry(
+    CACHE_MEASURED = _ReasonEntry(
         "CacheMeasured",
         fault="none",
         cause="Most look-ups of a searching task were answered by a cache, since it repeats the same searches.",
@@ -1219,7 +1219,7 @@ class Reason(StrEnum):
         ),
         test=_STEADY,
     )
-    REQUESTS_UNEVEN = _Entry(
+    REQUESTS_UNEVEN = _ReasonEntry(
         "RequestsUneven",
         fault="none",
         cause="One of several nodes took far more than its share of the requests.",
@@ -1228,7 +1228,7 @@ class Reason(StrEnum):
         example="node race-0 took 900 of 1000 requests, an even share of 2 nodes is 500",
         test=_STEADY,
     )
-    MERGES_RUNNING = _Entry(
+    MERGES_RUNNING = _ReasonEntry(
         "MergesRunning",
         fault="none",
         cause="Merges still ran when the size of the data was read, a minute after the race.",
@@ -1237,7 +1237,7 @@ class Reason(StrEnum):
         example=("2 merge(s) still ran when the size of the data was read: it would have become another one"),
         test=_STEADY,
     )
-    CLOCK_STEPPED = _Entry(
+    CLOCK_STEPPED = _ReasonEntry(
         "ClockStepped",
         fault="none",
         cause=(
@@ -1255,7 +1255,7 @@ class Reason(StrEnum):
         ),
         test=_STEADY,
     )
-    MACHINE_DISTURBED = _Entry(
+    MACHINE_DISTURBED = _ReasonEntry(
         "MachineDisturbed",
         fault="none",
         cause=(
@@ -1279,7 +1279,7 @@ class Reason(StrEnum):
         ),
         test=_MEASUREMENTS,
     )
-    TARGET_SHARED = _Entry(
+    TARGET_SHARED = _ReasonEntry(
         "TargetShared",
         fault="none",
         cause="The existing cluster indexed or searched for others during the race.",
@@ -1288,7 +1288,7 @@ class Reason(StrEnum):
         example="the target worked for others during the race: orders +12 documents, +3 searches",
         test=_LIFECYCLE,
     )
-    LEFT_ON_TARGET = _Entry(
+    LEFT_ON_TARGET = _ReasonEntry(
         "LeftOnTarget",
         fault="none",
         cause="Something that the track created is still on the existing cluster.",
@@ -1297,7 +1297,7 @@ class Reason(StrEnum):
         example="left on the target: index access-logs",
         test=_LIFECYCLE,
     )
-    RECORD_CUT = _Entry(
+    RECORD_CUT = _ReasonEntry(
         "RecordCut",
         fault="none",
         cause="Some evidence was left out: of the record, which must fit into a ConfigMap, or of the status.",
@@ -1306,7 +1306,7 @@ class Reason(StrEnum):
         example="left out of the record, which would have been too large: shards",
         test=_LIFECYCLE,
     )
-    RALLY_WARNING = _Entry(
+    RALLY_WARNING = _ReasonEntry(
         "RallyWarning",
         fault="none",
         cause="Rally warned of something.",
@@ -1315,7 +1315,7 @@ class Reason(StrEnum):
         example="Rally: …",
         test=_LIFECYCLE,
     )
-    METRICS_NOT_STORED = _Entry(
+    METRICS_NOT_STORED = _ReasonEntry(
         "MetricsNotStored",
         fault="none",
         cause="Rally's documents did not all reach the Elasticsearch of race.metricsStore; its numbers are untouched.",
@@ -1324,7 +1324,7 @@ class Reason(StrEnum):
         example=("race.metricsStore: 0 documents were stored, not all: GET /_index_template/rally-metrics: HTTP 401 …"),
         test=_METRICS_STORE,
     )
-    SAMPLES_NOT_KEPT = _Entry(
+    SAMPLES_NOT_KEPT = _ReasonEntry(
         "SamplesNotKept",
         fault="none",
         cause="The samples of a race could not be written to the claim of race.samples; its numbers are not touched.",
@@ -1333,7 +1333,7 @@ class Reason(StrEnum):
         example="race.samples: …parquet could not be written: No such file or directory",
         test="tests/race/test_kept_samples.py",
     )
-    MACHINE_FIGURES_INCOMPLETE = _Entry(
+    MACHINE_FIGURES_INCOMPLETE = _ReasonEntry(
         "MachineFiguresIncomplete",
         fault="none",
         cause="Some of what the machines did during the race could not be recorded.",
@@ -1345,7 +1345,7 @@ class Reason(StrEnum):
         example="the runner left no table of its own",
         test="tests/api/test_machines.py",
     )
-    SEARCHES_WITHOUT_HITS = _Entry(
+    SEARCHES_WITHOUT_HITS = _ReasonEntry(
         "SearchesWithoutHits",
         fault="none",
         cause="A search found no document, which may be meant, or a mistake in the query, the mapping or the order.",
@@ -1354,7 +1354,7 @@ class Reason(StrEnum):
         example="task search: its search found nothing in t, sent once more after the task",
         test=_ANSWERS,
     )
-    SEARCHES_IN_DOUBT = _Entry(
+    SEARCHES_IN_DOUBT = _ReasonEntry(
         "SearchesInDoubt",
         fault="none",
         cause="It could not be told whether some searches did what they are for.",
@@ -1366,7 +1366,7 @@ class Reason(StrEnum):
         example="task search: 1 of 2 shards failed, which the search allows",
         test=_ANSWERS,
     )
-    REQUESTS_REJECTED = _Entry(
+    REQUESTS_REJECTED = _ReasonEntry(
         "RequestsRejected",
         fault="none",
         cause="Elasticsearch rejected requests because it had too much to do, and they were repeated or done in part.",

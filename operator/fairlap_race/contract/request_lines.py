@@ -137,7 +137,7 @@ def _from_json(text: str, where: str) -> RequestLine:
     except RecursionError:
         raise LinesError(where, "the JSON is nested too deeply") from None
     except ValueError as error:
-        what = f"{_shown(text)} is neither a path, which begins with a slash, nor JSON: {_words(error)}"
+        what = f"{_shown(text)} is neither a path, which begins with a slash, nor JSON: {_error_text(error)}"
         raise LinesError(where, what) from None
     if not isinstance(data, Mapping):
         raise LinesError(where, f"{_shown(text)} is not a JSON object", 'write {"path": "/shop/_search", "body": …}')
@@ -175,7 +175,7 @@ def _float(text: str) -> float:
     return found
 
 
-def _words(error: ValueError) -> str:
+def _error_text(error: ValueError) -> str:
     return str(getattr(error, "msg", None) or error)
 
 

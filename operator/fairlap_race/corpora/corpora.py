@@ -17,7 +17,7 @@ from fairlap_race.contract.race_spec import CorporaSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.track_record import TrackCorpus
 from fairlap_race.corpora.fetch import check_lines, fetch, reachable
-from fairlap_race.corpora.need import CorpusFile, Tell, beside, check_names, key_of
+from fairlap_race.corpora.need import CorpusFile, ShowProgress, beside, check_names, key_of
 from fairlap_race.corpora.store import Entry, Partial, Store, StoreFullError
 from fairlap_race.errors import TrackError
 
@@ -26,13 +26,19 @@ class CorporaSource:
     """The corpora of one race: where they come from, and which were used."""
 
     def __init__(
-        self, spec: CorporaSpec | None, private: Path, offline: bool, stop: threading.Event, tell: Tell, owner: str = ""
+        self,
+        spec: CorporaSpec | None,
+        private: Path,
+        offline: bool,
+        stop: threading.Event,
+        show_progress: ShowProgress,
+        owner: str = "",
     ) -> None:
         self._spec = spec
         self._root = spec.path if spec else private
         self._offline = offline
         self._stop = stop
-        self._tell = tell
+        self._show_progress = show_progress
         self._owner = owner
         self._store: Store | None = None
         self.used: list[TrackCorpus] = []
@@ -65,7 +71,7 @@ class CorporaSource:
         """
 
         def build(partial: Partial) -> None:
-            self._tell(f"generating {corpus}", None)
+            self._show_progress(f"generating {corpus}", None)
             make(partial.path)
 
         entry = self._guarded(lambda store: store.use(f"generated-{key}", build), corpus)
@@ -99,7 +105,7 @@ class CorporaSource:
         def make(partial: Partial) -> None:
             if self._offline or not need.base_url:
                 raise TrackError(Reason.CORPUS_MISSING, self._absent(need))
-            fetch(need, partial, self._tell, self._stop, test_mode)
+            fetch(need, partial, self._show_progress, self._stop, test_mode)
 
         entry = self._guarded(lambda store: store.use(key_of(need), make), need.corpus)
         lines = entry.facts.get("lines")
@@ -112,7 +118,11 @@ class CorporaSource:
             if self._store is None:
                 bound = self._spec.max_bytes if self._spec else None
                 self._store = Store(
-                    self._root, bound, self._stop, self._owner, tell=lambda words: self._tell(words, None)
+                    self._root,
+                    bound,
+                    self._stop,
+                    self._owner,
+                    show_progress=lambda words: self._show_progress(words, None),
                 )
             entry: Entry = use(self._store)
             return entry

@@ -29,7 +29,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.corpora.need import CorpusFile, Tell
+from fairlap_race.corpora.need import CorpusFile, ShowProgress
 from fairlap_race.corpora.store import Partial
 from fairlap_race.errors import StoppedError, TrackError
 
@@ -46,7 +46,9 @@ _UNREADABLE = (*_FORMATS, EOFError, ValueError, KeyError, RuntimeError, OSError)
 """What Python says of an archive that it cannot read; RuntimeError of an encrypted one or an unknown compression."""
 
 
-def fetch(need: CorpusFile, partial: Partial, tell: Tell, stop: threading.Event, test_mode: bool = False) -> None:
+def fetch(
+    need: CorpusFile, partial: Partial, show_progress: ShowProgress, stop: threading.Event, test_mode: bool = False
+) -> None:
     """Download `need`, whose names were checked, into `partial`, unpack it there, and note what it is.
 
     Raises TrackError, StoreFullError, StoppedError and OSError.
@@ -58,15 +60,15 @@ def fetch(need: CorpusFile, partial: Partial, tell: Tell, stop: threading.Event,
         partial.need(need.compressed_bytes + need.uncompressed_bytes)
     target = partial.path / need.file
     target.parent.mkdir(parents=True, exist_ok=True)
-    _download(need, target, expected, partial, tell, stop, test_mode)
+    _download(need, target, expected, partial, show_progress, stop, test_mode)
     packed = target.stat().st_size
     partial.facts |= {"url": need.url, "downloadedBytes": packed}
     if need.document_archive:
-        offsets = _unpack(need, target, partial, tell, stop)
+        offsets = _unpack(need, target, partial, show_progress, stop)
         target.unlink()
     else:
         with target.open("rb") as documents:
-            offsets = _read_documents(need, documents, None, partial, tell, stop)
+            offsets = _read_documents(need, documents, None, partial, show_progress, stop)
     # After the documents are closed: Rally makes a table that is older than them anew.
     (partial.path / f"{need.document_file}.offset").write_text(offsets, encoding="ascii")
 
@@ -127,7 +129,7 @@ def _download(
     target: Path,
     expected: int | None,
     partial: Partial,
-    tell: Tell,
+    show_progress: ShowProgress,
     stop: threading.Event,
     test_mode: bool,
 ) -> None:
@@ -136,7 +138,7 @@ def _download(
         if attempt and stop.wait(backoff(attempt)):
             raise StoppedError
         try:
-            tag, total = _go_on(need, target, tag, expected, partial, tell, stop)
+            tag, total = _go_on(need, target, tag, expected, partial, show_progress, stop)
         except urllib.error.HTTPError as error:
             words, missing = _status(error.code), error.code == http.HTTPStatus.NOT_FOUND
             if error.code == 416:
@@ -182,7 +184,7 @@ def _go_on(
     tag: str,
     expected: int | None,
     partial: Partial,
-    tell: Tell,
+    show_progress: ShowProgress,
     stop: threading.Event,
 ) -> tuple[str, int | None]:
     """Download what `target` still lacks; returns the server's tag of the file and its size, if it says."""
@@ -205,7 +207,7 @@ def _go_on(
                     break
                 partial.grow(have)
                 out.write(chunk)
-                tell(f"downloading {need.file}", _percent(have, expected or total))
+                show_progress(f"downloading {need.file}", _percent(have, expected or total))
                 if stop.is_set():
                     raise StoppedError
         # A weak tag does not promise the same bytes.
@@ -221,13 +223,15 @@ def _not_had(need: CorpusFile, words: str, missing_in_test: bool) -> str:
     return text
 
 
-def _unpack(need: CorpusFile, archive: Path, partial: Partial, tell: Tell, stop: threading.Event) -> str:
+def _unpack(
+    need: CorpusFile, archive: Path, partial: Partial, show_progress: ShowProgress, stop: threading.Event
+) -> str:
     packed = archive.stat().st_size
     if need.uncompressed_bytes:
         partial.need(packed + need.uncompressed_bytes)
     try:
         with _unpacked(archive, need.document_file) as documents, (partial.path / need.document_file).open("wb") as out:
-            return _read_documents(need, documents, out, partial, tell, stop, packed)
+            return _read_documents(need, documents, out, partial, show_progress, stop, packed)
     except _UNREADABLE as error:
         # It has no number when data is not bzip2, and EINVAL when the archive names a place that no file has.
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
@@ -295,7 +299,7 @@ def _read_documents(
     documents: IO[bytes],
     out: IO[bytes] | None,
     partial: Partial,
-    tell: Tell,
+    show_progress: ShowProgress,
     stop: threading.Event,
     packed: int = 0,
 ) -> str:
@@ -312,7 +316,7 @@ def _read_documents(
             out.write(chunk)
         if time.monotonic() - last_tell > 0.5:
             last_tell = time.monotonic()
-            tell(f"unpacking {need.document_file}", _percent(size, need.uncompressed_bytes))
+            show_progress(f"unpacking {need.document_file}", _percent(size, need.uncompressed_bytes))
         if stop.is_set():
             raise StoppedError
         if need.uncompressed_bytes is not None and size > need.uncompressed_bytes:

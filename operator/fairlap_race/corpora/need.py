@@ -12,7 +12,7 @@ from urllib.parse import quote
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.errors import TrackError
 
-Tell = Callable[[str, int | None], None]
+ShowProgress = Callable[[str, int | None], None]
 """Takes what is being done and the percentage of it, None when it is not known."""
 
 

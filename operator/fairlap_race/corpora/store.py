@@ -104,12 +104,12 @@ class Store:
         stop: threading.Event,
         owner: str = "",
         stale_seconds: float = STALE_SECONDS,
-        tell: Callable[[str], None] = lambda _: None,
+        show_progress: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._root = root
         self._max = max_bytes
         self._stop = stop
-        self._tell = tell
+        self._show_progress = show_progress
         self._owner = f"{owner.replace('~', '-') or 'race'}-{uuid.uuid4().hex[:12]}"
         for name in ("entries", "partial", "trash"):
             (root / name).mkdir(parents=True, exist_ok=True)
@@ -130,7 +130,7 @@ class Store:
                     return self._take(key) or self._make(key, make)
                 finally:
                     self._claims.drop(f"build-{key}")
-            self._tell(f"waiting for another race that fetches {key}")
+            self._show_progress(f"waiting for another race that fetches {key}")
             if self._stop.wait(min(1.0, self._claims.stale_seconds / 10)):
                 raise StoppedError
 
@@ -157,10 +157,10 @@ class Store:
                 if self._evict(more):
                     self._claims.hold(f"build-{key}", str(total))
                     return
-                words = self._words(more)
+                words = self._room_sentence(more)
             if time.monotonic() > limit or more > self._largest():
                 raise StoreFullError(words)
-            self._tell(f"waiting for room: {words}")
+            self._show_progress(f"waiting for room: {words}")
             if self._stop.wait(min(1.0, self._claims.stale_seconds / 10)):
                 raise StoppedError
 
@@ -198,7 +198,7 @@ class Store:
         return entry
 
     def _rehash(self, entry: Entry) -> Entry | None:
-        self._tell(f"reading {entry.path.name} against its checksum")
+        self._show_progress(f"reading {entry.path.name} against its checksum")
         if all(hash_file(entry.path / f.name, self._stop) == f.sha256 for f in entry.files):
             (entry.path / _HASHED).touch()
             return entry
@@ -228,7 +228,7 @@ class Store:
             return Entry(entry.path, entry.files, entry.facts, made_here=True)
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise StoreFullError(f"{error.strerror}; {self._words(0)}") from error
+                raise StoreFullError(f"{error.strerror}; {self._room_sentence(0)}") from error
             raise
         finally:
             shutil.rmtree(path, ignore_errors=True)
@@ -281,7 +281,7 @@ class Store:
             path.rename(gone)
             shutil.rmtree(gone, ignore_errors=True)
 
-    def _words(self, more: int) -> str:
+    def _room_sentence(self, more: int) -> str:
         usage = os.statvfs(self._root)
         bound = "no bound is set" if self._max is None else f"the bound is {self._max}"
         need = f"{more} bytes more are needed, " if more else ""

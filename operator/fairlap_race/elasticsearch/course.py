@@ -184,12 +184,12 @@ def read_caches(stats: Any) -> dict[str, dict[str, float]]:
     }
 
 
-def read_merging(stats: Any, mine: Any) -> int:
-    """Return how many merges run in the indices that are `mine`, from an answer to `MERGES_PATH`."""
+def read_merging(stats: Any, is_of_the_race: Any) -> int:
+    """Return how many merges run in the race's own indices, from an answer to `MERGES_PATH`."""
     return sum(
         whole_number(dig(index, "total", "merges", "current")) or 0
         for name, index in (dig(stats, "indices") or {}).items()
-        if mine(name)
+        if is_of_the_race(name)
     )
 
 

@@ -42,10 +42,10 @@ def owned_by(track: TrackRecord) -> Callable[[str], bool]:
     plan = track.documents
     named = {*(track.expected_documents or {}), *(it.target for it in plan.uncounted), *plan.stated.documents}
 
-    def mine(name: str) -> bool:
+    def is_of_the_race(name: str) -> bool:
         return is_user_index(name) or name in named or stream_of(name) in named
 
-    return mine
+    return is_of_the_race
 
 
 @dataclass(frozen=True)
@@ -112,17 +112,19 @@ def after(
     client: ElasticsearchClient,
     start: Before,
     asked_for: Collection[str] = (),
-    mine: Callable[[str], bool] = is_user_index,
+    is_of_the_race: Callable[[str], bool] = is_user_index,
 ) -> After:
     """Refresh, then ask for indices with the settings `asked_for` (full names), shards, pipelines and totals.
 
-    Only of the indices that are `mine`. Raises ElasticsearchError.
+    Only of the race's own indices. Raises ElasticsearchError.
     """
     settings = _get(client, "/_all/_settings?flat_settings=true&expand_wildcards=all")
     aliases, streams = _allowed(client, behind_names.ALIASES), _allowed(client, behind_names.STREAMS)
     names = behind_names.read_names(aliases, streams, settings)
-    failures = {name: stream for name, stream in names.failures.items() if mine(stream) or mine(name)}
-    user = sorted(name for name in settings if mine(name) and name not in failures)
+    failures = {
+        name: stream for name, stream in names.failures.items() if is_of_the_race(stream) or is_of_the_race(name)
+    }
+    user = sorted(name for name in settings if is_of_the_race(name) and name not in failures)
     red, closed = _red(client), _closed(client)
     unsearchable = red | closed
     _refresh(client, (name for name in (*user, *failures) if name not in unsearchable))

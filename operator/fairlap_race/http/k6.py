@@ -33,7 +33,7 @@ class K6Files:
         return self.work / "plan.json"
 
     @property
-    def lines(self) -> Path:
+    def lines_pipe(self) -> Path:
         """The pipe that the script's lines come through."""
         return self.work / "requests.pipe"
 
@@ -108,7 +108,7 @@ def k6_argv(files: K6Files) -> list[str]:
     """Return the argument list that starts k6: everything off that is neither load nor the script's lines."""
     return [
         *(PROGRAM, "run", "--quiet", "--no-color", "--no-usage-report", "--summary-mode=disabled", "--no-thresholds"),
-        *("--address=", f"--console-output={files.lines}", "--log-format=raw"),
+        *("--address=", f"--console-output={files.lines_pipe}", "--log-format=raw"),
         # To a pipe, since a warning for each failed request would fill the disk.
         f"--log-output=file={files.log},level=warning",
         *("--include-system-env-vars=false", "-e", f"FAIRLAP_PLAN={files.plan}", str(SCRIPT)),

@@ -68,7 +68,7 @@ class ScriptLine(NamedTuple):
         return 200 <= self.status < 300
 
     @staticmethod
-    def of(line: str) -> ScriptLine:
+    def parse(line: str) -> ScriptLine:
         """Return what a line says. Raises LineError."""
         try:
             client, host, epoch, start, service, processing, status, code, number = line.split(",")
@@ -139,7 +139,7 @@ class LoadAnswers:
 
     def add(self, line: str) -> None:
         """Take in a line without its end. Raises LineError."""
-        got = ScriptLine.of(line)
+        got = ScriptLine.parse(line)
         if not 0 <= got.host < len(self.hosts):
             raise LineError(f"a line of k6's script names no host: {line[:200]!r}")
         it, period = self._tally, self.load.nanoseconds
@@ -221,23 +221,25 @@ class LoadAnswers:
         )
 
     @property
-    def _tells(self) -> int:
+    def _enough_planned(self) -> int:
         """How many requests were planned; 0 where they were none or too few to tell anything."""
         planned = self.planned or 0
         return planned if planned >= LEAST_REQUESTS else 0
 
     def _share(self) -> float | None:
-        return round(min(1.0, self._tally.samples[1] / self._tells), 4) if self._tells else None
+        return round(min(1.0, self._tally.samples[1] / self._enough_planned), 4) if self._enough_planned else None
 
     def _busy_share(self) -> float | None:
         whole = self.load.seconds * self.load.clients
-        return round(min(1.0, self._service.total / whole), 4) if self._tells else None
+        return round(min(1.0, self._service.total / whole), 4) if self._enough_planned else None
 
     def _plan(self) -> ScheduleRecord | None:
         # Any free client sends the next request, so none of them has a plan of its own.
+        if not self._enough_planned:
+            return None
         sent = self._tally.samples[1]
-        planned = max(self._tells, sent)
-        return ScheduleRecord(sent, planned, self.load.clients, late_requests=self._late) if self._tells else None
+        planned = max(self._enough_planned, sent)
+        return ScheduleRecord(sent, planned, self.load.clients, late_requests=self._late)
 
     def _numbers(self, task: Task, *, with_latency: bool) -> RallyNumbers:
         """Return the numbers that Rally gives of its tasks, from the histograms: three digits."""

@@ -90,7 +90,7 @@ class Drift:
         starts = [it.first_start for it in self.clients.values()]
         return max(it.last_start for it in self.clients.values()) - min(starts) if starts else 0.0
 
-    def _tells(self) -> bool:
+    def _has_enough(self) -> bool:
         return self.requests >= LEAST_REQUESTS and self._seconds() >= LEAST_SECONDS
 
     def _pooled_rate(self) -> float:
@@ -125,7 +125,7 @@ class Drift:
 
     def share(self) -> float | None:
         """Return the share of the planned requests that was sent, 0 to 1; None when there was too little to tell."""
-        return self._share_of(self.planned()) if self._tells() else None
+        return self._share_of(self.planned()) if self._has_enough() else None
 
     def _share_of(self, planned: dict[int, float]) -> float | None:
         # The first request of each has no interval before it.
@@ -138,14 +138,14 @@ class Drift:
 
     def busy_share(self, clients: int) -> float | None:
         """Return the share of the time in which the task's clients waited for an answer; None as with `share`."""
-        if not self._tells():
+        if not self._has_enough():
             return None
         busy = sum(it.busy_seconds for it in self.clients.values())
         return round(min(1.0, busy / (self._seconds() * max(1, clients))), 4)
 
     def record(self) -> ScheduleRecord | None:
         """Return what is kept of it; None when there was too little to tell."""
-        if not self._tells():
+        if not self._has_enough():
             return None
         planned, stuck = self.planned(), self._stuck()
         shares = {client: 0.0 for client, due in stuck.items() if due >= LEAST_REQUESTS} | {

@@ -128,9 +128,9 @@ class ClusterWatch:
             return None
 
     def end(
-        self, mine: Callable[[str], bool], tasks: Iterable[Task], known: Iterable[TaskCaches] = ()
+        self, is_of_the_race: Callable[[str], bool], tasks: Iterable[Task], known: Iterable[TaskCaches] = ()
     ) -> ClusterCourse:
-        """Return what happened until now to indices that are `mine`; what Elasticsearch does not tell is None.
+        """Return what happened until now to the race's own indices; what Elasticsearch does not tell is None.
 
         `known`: what the caches did in tasks before and after which they were looked at.
         """
@@ -142,8 +142,8 @@ class ClusterWatch:
             unlisted=self.unlisted,
             fewest_nodes=self.fewest_nodes,
             most_relocating=self.most_relocating,
-            missing=self._kept(mine),
-            recoveries=self._recoveries(end, mine),
+            missing=self._kept(is_of_the_race),
+            recoveries=self._recoveries(end, is_of_the_race),
             rejoined=course.rejoined(start, end),
             elections=course.elections(start, end),
             requests=course.requests(start, end)[:MOST],
@@ -151,26 +151,26 @@ class ClusterWatch:
             merging=self.merging,
         )
 
-    def _kept(self, mine: Callable[[str], bool]) -> tuple[MissingCopies, ...]:
+    def _kept(self, is_of_the_race: Callable[[str], bool]) -> tuple[MissingCopies, ...]:
         return tuple(
             MissingCopies(index, primary, it.copies, why or None, timestamp(it.since), timestamp(it.until))
             for (index, primary, why), spans in sorted(self._missing.items())
-            if mine(index)
+            if is_of_the_race(index)
             for it in spans
         )[:MOST]
 
-    def _recoveries(self, mark: course.Mark, mine: Callable[[str], bool]) -> tuple[Recovery, ...] | None:
+    def _recoveries(self, mark: course.Mark, is_of_the_race: Callable[[str], bool]) -> tuple[Recovery, ...] | None:
         if (answer := self._ask(course.RECOVERY_PATH)) is None:
             return None
-        return tuple(it for it in course.read_recoveries(answer, self._began, mark) if mine(it.index))[:MOST]
+        return tuple(it for it in course.read_recoveries(answer, self._began, mark) if is_of_the_race(it.index))[:MOST]
 
-    def await_merges(self, mine: Callable[[str], bool], limit: float, stop: threading.Event) -> None:
-        """Wait until no merge runs in indices that are `mine`, for a minute and until `limit` (monotonic) at most."""
+    def await_merges(self, is_of_the_race: Callable[[str], bool], limit: float, stop: threading.Event) -> None:
+        """Wait until no merge runs in the race's own indices, for a minute and until `limit` (monotonic) at most."""
         end = min(limit, time.monotonic() + MERGE_PATIENCE)
         while True:
             if (answer := self._ask(course.MERGES_PATH)) is None:
                 return
-            self.merging = running = course.read_merging(answer, mine)
+            self.merging = running = course.read_merging(answer, is_of_the_race)
             if not running or time.monotonic() >= end or stop.wait(MERGE_LOOK):
                 return
 

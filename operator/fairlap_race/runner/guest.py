@@ -152,8 +152,8 @@ def _counters(total: Mapping[str, Any]) -> tuple[int, int]:
     )
 
 
-def find_others(before: Load, after: Load, mine: Callable[[str], bool]) -> tuple[OtherLoad, ...]:
-    """Return what the cluster did between the two looks in indices that are not `mine`, the busiest first.
+def find_others(before: Load, after: Load, is_of_the_track: Callable[[str], bool]) -> tuple[OtherLoad, ...]:
+    """Return what the cluster did between the two looks in indices that are not the track's, the busiest first.
 
     Elasticsearch's own indices (a leading dot) are left out: they work a little on any cluster.
     """
@@ -162,7 +162,7 @@ def find_others(before: Load, after: Load, mine: Callable[[str], bool]) -> tuple
         was = before.counters.get(name, (0, 0))
         grown = (indexed - was[0], searched - was[1])
         # A shard that moved to another node counts from zero there.
-        if not mine(name) and not name.startswith(".") and (grown[0] > 0 or grown[1] > 0):
+        if not is_of_the_track(name) and not name.startswith(".") and (grown[0] > 0 or grown[1] > 0):
             found.append(OtherLoad(name, max(0, grown[0]), max(0, grown[1])))
     return tuple(sorted(found, key=lambda it: -(it.indexed + it.searched))[:MAX_OTHERS])
 
@@ -176,12 +176,12 @@ def owner_of(planned: Iterable[Touch]) -> Callable[[str], bool]:
     indices = {name for it in touched if it.kind == effects.INDEX for name in (it.name, *it.existing)}
     streams = {name for it in touched if it.kind == effects.DATA_STREAM for name in (it.name, *it.existing)}
 
-    def mine(name: str) -> bool:
+    def is_of_the_track(name: str) -> bool:
         # What Elasticsearch makes for a data stream is .ds-STREAM-yyyy.MM.dd-000001, and .fs- for what failed.
         stream = name[4:].rsplit("-", 2)[0] if name.startswith((".ds-", ".fs-")) else None
         return name in indices or stream in streams
 
-    return mine
+    return is_of_the_track
 
 
 def remove(client: ElasticsearchClient, found: TargetReport) -> TargetReport:
@@ -275,7 +275,7 @@ class Site:
         """Why the track may not run here; empty when it may."""
         return find_objection(self.report, self.about.overwrite, self.about.kept)
 
-    def mine(self, name: str) -> bool:
+    def is_of_the_track(self, name: str) -> bool:
         """Tell whether an index is the track's."""
         return owner_of(self.report.touches)(name)
 
@@ -295,7 +295,8 @@ class Site:
     def leave(self, record: Record) -> TargetReport:
         """Say what others did meanwhile, and remove what the race created if that was asked for. Never raises."""
         try:
-            self.report = replace(self.report, others=find_others(self.before, get_load(self.client), self.mine))
+            others = find_others(self.before, get_load(self.client), self.is_of_the_track)
+            self.report = replace(self.report, others=others)
         except ElasticsearchError as error:
             LOG.warning("the target could not be asked what else it did: %s", error)
         stays = self.about.remove == "never" or (self.about.remove == "onSuccess" and went_wrong(record))

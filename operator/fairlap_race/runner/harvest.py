@@ -147,10 +147,11 @@ def look_after(
 
     Asked until `limit` (of the monotonic clock), which leaves time for a node's restart; None without an answer then.
     """
-    asked, mine = tuple(settings_passed.asked(spec.index)), site.mine if site else evidence.owned_by(track)
+    asked = tuple(settings_passed.asked(spec.index))
+    is_of_the_race = site.is_of_the_track if site else evidence.owned_by(track)
     while True:
         try:
-            found = evidence.after(client, before, asked, mine)
+            found = evidence.after(client, before, asked, is_of_the_race)
         except ElasticsearchError as error:
             LOG.warning("Elasticsearch could not be asked after the race: %s", error)
             if time.monotonic() > limit or stop.wait(2.0):

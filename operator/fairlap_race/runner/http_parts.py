@@ -40,7 +40,7 @@ class HttpParts(KnownParts):
 
 def assemble_http(base: Record, parts: HttpParts) -> Record:
     """Return the record `base` with all that is known in it. Pure."""
-    record = replace(base, http=_about(parts), sample_file=parts.sample_file)
+    record = replace(base, http=_http_record(parts), sample_file=parts.sample_file)
     if parts.host:
         record = replace(record, environment=replace(record.environment, load_generator=parts.host))
     if parts.schedule:
@@ -52,7 +52,7 @@ def assemble_http(base: Record, parts: HttpParts) -> Record:
     return replace(record, tasks=parts.tasks)
 
 
-def _about(parts: HttpParts) -> HttpRecord:
+def _http_record(parts: HttpParts) -> HttpRecord:
     return HttpRecord(
         k6_version=parts.k6_version,
         exit_code=parts.exit_code,

@@ -67,7 +67,7 @@ class HttpPrepared:
 class HttpRace:
     """A race in the making."""
 
-    def __init__(self, spec: RaceSpec, work: Path, tell: Callable[[Progress], None], stop: threading.Event) -> None:
+    def __init__(self, spec: RaceSpec, work: Path, publish: Callable[[Progress], None], stop: threading.Event) -> None:
         """Take note of when it began."""
         if spec.http is None:
             raise ValueError("the specification is not that of a race over HTTP")
@@ -75,13 +75,13 @@ class HttpRace:
         limit = time.monotonic() + spec.timeout_seconds
         clock = RaceClock()
         cost = Cost(by_process=False, clock=clock)
-        self._ground = Ground(spec, spec.http, K6Files(work), cost, tell, stop, limit, clock)
+        self._ground = Ground(spec, spec.http, K6Files(work), cost, publish, stop, limit, clock)
         self._watcher = MachineWatcher(clock=clock)
 
     def run(self) -> Record:
         """Run the step and return its record, whatever happened."""
         it, sending = self._ground, None
-        it.tell(Progress(at=timestamp(time.time()), stage="preparing"))
+        it.publish(Progress(at=timestamp(time.time()), stage="preparing"))
         with self.frame.keeping_failure():
             connected = connect_http(it, self.frame)
             prepared = prepare_http(it, self.frame, connected)

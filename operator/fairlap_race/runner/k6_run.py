@@ -39,7 +39,7 @@ class Ground:
     http: HttpSpec
     files: K6Files
     cost: Cost
-    tell: Callable[[Progress], None]
+    publish: Callable[[Progress], None]
     stop: threading.Event
     limit: float
     """the race's deadline on the monotonic clock"""
@@ -49,9 +49,9 @@ class Ground:
 class K6Run:
     """One load: its number of so many."""
 
-    def __init__(self, ground: Ground, answers: LoadAnswers, number: int, of: int) -> None:
+    def __init__(self, ground: Ground, answers: LoadAnswers, number: int, steps: int) -> None:
         self._ground, self._answers = ground, answers
-        self._number, self._of = number, of
+        self._number, self._steps = number, steps
         self._log = KeptLog()
 
     def to_end(self, requests: Path, lines: int) -> int:
@@ -63,7 +63,7 @@ class K6Run:
         it = self._ground
         write_plan(it.files, make_plan(it.spec, it.http, self._answers.load, requests, lines))
         oom_before = cgroup.read_usage(time.monotonic()).oom_kills or 0
-        reader = PipeReader({it.files.lines: self._answers.add, it.files.log: self._note})
+        reader = PipeReader({it.files.lines_pipe: self._answers.add, it.files.log: self._note})
         try:
             running = process.start(
                 k6_argv(it.files), k6_env(it.spec, it.files, os.environ), it.files.work, it.files.output
@@ -78,7 +78,7 @@ class K6Run:
         if code := running.returncode:
             killed = (cgroup.read_usage(time.monotonic()).oom_kills or 0) > oom_before
             reason = Reason.LOAD_GENERATOR_OUT_OF_MEMORY if killed else Reason.LOAD_GENERATOR_DIED
-            raise FailedError(reason, f"k6 ended with exit code {code} {self._where()}: {self._words()}")
+            raise FailedError(reason, f"k6 ended with exit code {code} {self._where()}: {self._log_tail()}")
         return 0
 
     def _watch(self, running: subprocess.Popen[bytes], reader: PipeReader) -> None:
@@ -101,7 +101,7 @@ class K6Run:
     def _look(self, watchdog: Watchdog, reader: PipeReader) -> None:
         if reader.error is not None:
             raise reader.error
-        self._ground.tell(self._progress())
+        self._ground.publish(self._progress())
         if self._answers.sent:
             self._ground.cost.look()
         now = time.monotonic()
@@ -127,7 +127,7 @@ class K6Run:
             task=self._answers.load.name,
             percent=self._percent(),
             step=self._number,
-            steps=self._of,
+            steps=self._steps,
             first_request_at=None if first is None else timestamp(first),
         )
 
@@ -137,8 +137,8 @@ class K6Run:
             self._answers.dropped_any = True
 
     def _where(self) -> str:
-        return f"in step {self._number} of {self._of}, {self._answers.load.name} at {self._percent()} %"
+        return f"in step {self._number} of {self._steps}, {self._answers.load.name} at {self._percent()} %"
 
-    def _words(self) -> str:
+    def _log_tail(self) -> str:
         said = " ".join(line for line in self._log.lines if not line.startswith(DROPPED_WARNING))
         return said[-_MOST_WORDS:] or "it said nothing"

@@ -34,14 +34,16 @@ from fairlap_race.runner.race_steps import (
 class RaceRunner:
     """A race in the making."""
 
-    def __init__(self, spec: RaceSpec, files: Files, tell: Callable[[Progress], None], stop: threading.Event) -> None:
+    def __init__(
+        self, spec: RaceSpec, files: Files, publish: Callable[[Progress], None], stop: threading.Event
+    ) -> None:
         """Open what the race holds until its end."""
-        self._ground = RaceGround(spec, files, tell, stop)
+        self._ground = RaceGround(spec, files, publish, stop)
 
     def run(self) -> Record:
         """Run the race and return its record, whatever happened: what was known before a bug is kept, too."""
         it = self._ground
-        it.tell(Progress(at=timestamp(time.time()), stage="preparing"))
+        it.publish(Progress(at=timestamp(time.time()), stage="preparing"))
         try:
             with it.frame.keeping_failure():
                 it.in_turn.open()

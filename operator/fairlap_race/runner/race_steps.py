@@ -87,7 +87,7 @@ class RaceGround:
         self.in_turn = RaceInTurn(spec.turns, stop)
         self.clock = RaceClock()
 
-    def tell(self, progress: Progress) -> None:
+    def publish(self, progress: Progress) -> None:
         """Let the operator know how far the race is."""
         self._publish(replace(progress, meets_at=self.in_turn.address))
 
@@ -95,7 +95,7 @@ class RaceGround:
         """Tell what is being done before the race begins. Raises FailedError when its time is over."""
         if time.monotonic() > self.limit:
             raise FailedError(Reason.RACE_TIMEOUT, f"the race was not over at its deadline, while {words}")
-        self.tell(Progress(at=timestamp(time.time()), stage="preparing", task=words, percent=percent))
+        self.publish(Progress(at=timestamp(time.time()), stage="preparing", task=words, percent=percent))
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ def run_rally(it: RaceGround, host: Host, reached: Reached, track: LoadedTrack) 
     running = process.start(argv, rally_env(files, os.environ), files.work, files.output)
     watched = Watched(frozenset(about.sleeps), spec.target is not None, lambda: it.in_turn.left, it.clock)
     client = reached.connection.client
-    ended = Supervisor(running, files.live, client, watchdog, it.tell, it.stop, watched).watch(host.may_use)
+    ended = Supervisor(running, files.live, client, watchdog, it.publish, it.stop, watched).watch(host.may_use)
     LOG.info("Rally ended: exit code %s", ended.exit_code)
     if ended.exit_code == 0:
         it.in_turn.meet("raced")  # what is asked of Elasticsearch now would disturb those that still race
@@ -284,9 +284,9 @@ def keep_evidence(
     """Keep what Elasticsearch is after the race, and what happened to it meanwhile."""
     limit = evidence_limit(time.monotonic(), it.limit)
     site, track = prepared.site, prepared.track.record
-    mine = site.mine if site else owned_by(track)
-    watch.await_merges(mine, limit, it.stop)
+    is_of_the_race = site.is_of_the_track if site else owned_by(track)
+    watch.await_merges(is_of_the_race, limit, it.stop)
     after = look_after(reached.connection.client, it.spec, reached.before, site, track, limit, it.stop)
     it.frame.keep(Parts(after=after))
-    course = watch.end(mine, numbers.tasks, requests.caches if requests else ())
+    course = watch.end(is_of_the_race, numbers.tasks, requests.caches if requests else ())
     it.frame.keep(Parts(course=course, requests=requests and replace(requests, caches=())))

@@ -46,7 +46,7 @@ def check_hits(pointer: str, lines: Sequence[Sent], hosts: Sequence[str], ask: A
         try:
             find_hits(ask(host, lines[0]), pointer)
         except (ElasticsearchError, PointerError) as error:
-            text = f"race.requests.hits: the answer of {host} to line 1: {_words(error)}"
+            text = f"race.requests.hits: the answer of {host} to line 1: {_why_unread(error)}"
             raise FailedError(Reason.PROBE_UNREADABLE, text) from error
 
 
@@ -73,11 +73,11 @@ def read_hits(
                 known[request] = find_hits(ask(hosts[len(known) % len(hosts)], request), pointer)
             except (ElasticsearchError, PointerError) as error:
                 known[request] = None
-                why = why or f"line {number + 1}: {_words(error)}"
+                why = why or f"line {number + 1}: {_why_unread(error)}"
         found.append(known[request])
     return RequestHits(pointer, tuple(found), why)
 
 
-def _words(error: Exception) -> str:
+def _why_unread(error: Exception) -> str:
     """Return why, without the request: it may be long, and its line is named."""
     return error.why if isinstance(error, ElasticsearchError) else str(error)

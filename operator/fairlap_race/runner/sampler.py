@@ -35,7 +35,7 @@ PATIENCE = 3.0
 
 
 @dataclass
-class _Seen:
+class _MachineSamples:
     """All samples of one machine."""
 
     signals: dict[str, Points] = field(default_factory=dict)
@@ -65,9 +65,9 @@ class MachineSampler:
         self._live = live
         self._own_name = pod_name or LOAD_GENERATOR
         self._interval = interval
-        self._nodes: dict[str, _Seen] = {}
-        self._own = _Seen()
-        self._machine = _Seen()
+        self._nodes: dict[str, _MachineSamples] = {}
+        self._own = _MachineSamples()
+        self._machine = _MachineSamples()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._answer_seconds: list[float] = []
@@ -144,7 +144,7 @@ class MachineSampler:
         at += spent / 2
         self._moments.append(at)
         for name, sample in samples.items():
-            self._nodes.setdefault(name, _Seen()).add(at, sample)
+            self._nodes.setdefault(name, _MachineSamples()).add(at, sample)
 
     def volumes(self) -> tuple[Volume, ...]:
         """Return where the nodes keep their data and how full that is now; empty when it cannot be had."""

@@ -44,7 +44,7 @@ def objection(spec: RaceSpec) -> Outcome | None:
             client.get("/")
             missing_rights = metrics_copy.missing_rights(client)
     except (ElasticsearchError, OSError) as error:
-        return Outcome(Reason.METRICS_STORE_UNUSABLE, f"{FIELD}: {_words(error, store)}")
+        return Outcome(Reason.METRICS_STORE_UNUSABLE, f"{FIELD}: {_error_sentence(error, store)}")
     if not missing_rights:
         return None
     words = ", ".join(missing_rights)
@@ -67,10 +67,10 @@ def store_metrics(spec: RaceSpec, live: Path, limit: float, stop: threading.Even
             for kind in store_documents.KINDS:
                 metrics_copy.make_template(client, f"rally-{kind}", kept.templates[kind])
                 index, identity = kept.index(kind), kept.race_id if kind == "races" else None
-                for taken in metrics_copy.store(client, index, kept.lines(kind), limit, stop, identity):
+                for taken in metrics_copy.store(client, index, kept.document_lines(kind), limit, stop, identity):
                     documents[index] = documents.get(index, 0) + taken
     except (ElasticsearchError, OSError) as error:
-        problem = _words(error, store)
+        problem = _error_sentence(error, store)
     except NotStoredError as error:
         problem = str(error)
     if problem:
@@ -90,7 +90,7 @@ def _client(store: MetricsStoreSpec) -> Iterator[ElasticsearchClient]:
         client.close()
 
 
-def _words(error: Exception, store: MetricsStoreSpec) -> str:
+def _error_sentence(error: Exception, store: MetricsStoreSpec) -> str:
     if isinstance(error, ElasticsearchError) and error.status == 401:
         return f"{error}: {_who(store)} is not accepted"
     return str(error)

@@ -72,7 +72,7 @@ class Supervisor:
         live: Path,
         client: ElasticsearchClient,
         watchdog: Watchdog,
-        tell: Callable[[Progress], None],
+        publish: Callable[[Progress], None],
         stop: threading.Event,
         about: Watched,
     ) -> None:
@@ -80,7 +80,7 @@ class Supervisor:
         self._live = live
         self._client = client
         self._watchdog = watchdog
-        self._tell = tell
+        self._publish = publish
         self._stop = stop
         self._sleeps = about.sleeps
         self._guest = about.guest
@@ -140,7 +140,7 @@ class Supervisor:
     def _look(self) -> Outcome:
         state = read_state(self._live) or State()
         ending = (self._live / SHUTDOWN).exists()
-        self._tell(progress_of(state, ending))
+        self._publish(progress_of(state, ending))
         if state.step > 0 and not ending:
             self._cost.look()
         process.reap(keep=self._running.pid)

@@ -24,7 +24,7 @@ _START_SECONDS = 30.0
 
 
 @dataclass
-class _Group:
+class _SeatGroup:
     """The seats of the same client of all races, at one task."""
 
     seats: dict[int, asyncio.StreamWriter] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class TurnTable:
         """Make one for so many `races`; `host` None means all addresses of this pod."""
         self._block, self._races = block, races
         self._host, self.port = host, port
-        self._groups: dict[tuple[str, str], _Group] = {}
+        self._groups: dict[tuple[str, str], _SeatGroup] = {}
         self._there: dict[int, asyncio.StreamWriter] = {}
         self._arrived: defaultdict[str, set[int]] = defaultdict(set)
         self._left: int | None = None
@@ -152,7 +152,7 @@ class TurnTable:
         self, number: int, kind: str, key: tuple[str, str], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         """Serve the connection of a client at a task until it is over with it."""
-        group = self._groups.setdefault(key, _Group())
+        group = self._groups.setdefault(key, _SeatGroup())
         if self._left is not None or number in group.seats or group.turn >= 0:
             return
         group.seats[number] = writer
@@ -172,14 +172,14 @@ class TurnTable:
             if not group.seats and self._groups.get(key) is group:
                 del self._groups[key]
 
-    def _give_turn(self, group: _Group) -> None:
+    def _give_turn(self, group: _SeatGroup) -> None:
         """Let the next one go that is still there."""
         while (following := self._next(group)) not in group.seats:
             pass
         group.turn = following
         _send(group.seats[following], "go" if group.whole else "alone")
 
-    def _next(self, group: _Group) -> int:
+    def _next(self, group: _SeatGroup) -> int:
         if not group.to_go:
             group.to_go = order_of_round(self._races, group.rounds if group.planned else 0)
             group.whole = len(group.seats) == self._races

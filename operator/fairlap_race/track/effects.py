@@ -60,7 +60,7 @@ def touches(actions: Iterable[Action]) -> tuple[tuple[Touch, ...], tuple[str, ..
     found: dict[tuple[str, str], Touch] = {}
     unforeseen: list[str] = []
     for action in actions:
-        for item in _of(action):
+        for item in _effects_of(action):
             if isinstance(item, str):
                 unforeseen.append(f"task {action.task}: {item}")
                 continue
@@ -86,7 +86,7 @@ def changes_of_what_is_left(actions: Iterable[Action], again: Collection[str]) -
     everything: list[Touch | str] = []
     for action in actions:
         kinds[action.task] = action.kind
-        items = list(_of(action))
+        items = list(_effects_of(action))
         everything += items
         if action.task in again:
             found.setdefault(action.task, []).extend(items)
@@ -106,7 +106,7 @@ def deleted_at_last(actions: Iterable[Action]) -> tuple[str, ...]:
 
     None where some is left, or where it cannot be told of each action what it leaves.
     """
-    items = [item for action in actions for item in _of(action)]
+    items = [item for action in actions for item in _effects_of(action)]
     if any(isinstance(item, str) for item in items) or any(kind in _DATA for kind, _ in _left_by(items)):
         return ()
     made = (item for item in items if isinstance(item, Touch) and item.creates and item.kind in _DATA)
@@ -129,7 +129,7 @@ def _reaches(touch: Touch, there: tuple[str, str]) -> bool:
     return touch.kind == there[0] and fnmatch.fnmatchcase(there[1], pattern)
 
 
-def _of(action: Action) -> Iterator[Touch | str]:
+def _effects_of(action: Action) -> Iterator[Touch | str]:
     kind, params = action.kind, action.params
     if kind in READING:
         return

@@ -11,7 +11,7 @@ from typing import Any
 
 from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.corpora.corpora import CorporaSource
-from fairlap_race.corpora.need import Tell
+from fairlap_race.corpora.need import ShowProgress
 from fairlap_race.track.git import fetch
 from fairlap_race.track.prepare import GENERATOR, digest, generate, generator_options, prepare
 from fairlap_race.track.request_source import add_requests
@@ -40,14 +40,14 @@ def get_ready(
     spec: RaceSpec,
     work: Path,
     corpora: CorporaSource,
-    tell: Tell,
+    show_progress: ShowProgress,
     stop: threading.Event,
     builtin_tracks: Path = BUILTIN_TRACKS,
 ) -> Ready:
     """Return the track of `spec`, ready in a directory below `work`. Raises TrackError and StoppedError."""
     source = spec.track
     if source.git is not None:
-        tell(f"fetching the track from {source.git.url}", None)
+        show_progress(f"fetching the track from {source.git.url}", None)
         checkout = fetch(source.git, work, stop)
         return Ready(checkout.track, digest(checkout.track), source.git.url, checkout.commit)
     known: dict[str, str] = {}

@@ -101,13 +101,13 @@ def _read(file: Path, name: str, spec: RaceSpec) -> tuple[str, ...]:
         with file.open("rb") as lines:
             for request in read_lines(read_bounded(lines), name, writes=writes):
                 if not request.reads and len(found) < _MOST_WRITES:
-                    found[_words(request)] = None
+                    found[_method_and_path(request)] = None
     except LinesError as error:
         raise _invalid(str(error)) from None
     return tuple(found)
 
 
-def _words(request: RequestLine) -> str:
+def _method_and_path(request: RequestLine) -> str:
     return f"{request.method} {request.path.partition('?')[0]}"
 
 

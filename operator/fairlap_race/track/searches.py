@@ -62,7 +62,7 @@ def describe_searches(request: Request) -> SearchesOfTrack:
         try:
             loader.load_track_plugins(cfg, Path(request.track_path).name, **hooks)
         except Exception as error:
-            trouble = f"the track's code could not be loaded: {_words(error)}"
+            trouble = f"the track's code could not be loaded: {_error_text(error)}"
     challenge = track.find_challenge_or_default(request.challenge or "")
     tasks = {leaf.name: leaf for element in challenge.schedule for leaf in element}
     found, unknown = list[PlannedSearch](), dict[str, str]()
@@ -96,7 +96,7 @@ def _add(loader: Any, track: Any, task: Any, found: list[PlannedSearch], unknown
     except StopIteration:
         unknown[task.name] = "its parameter source is at its end before it began"
     except Exception as error:
-        unknown[task.name] = f"its parameter source could not be asked: {_words(error)}"
+        unknown[task.name] = f"its parameter source could not be asked: {_error_text(error)}"
     else:
         searches = [replace(it, drawn=drawn) for it in requests if isinstance(it, PlannedSearch)]
         found.extend(searches)
@@ -122,7 +122,7 @@ def _first_requests(source: Any, task: Any, draws: int) -> list[PlannedSearch | 
     return found
 
 
-def _words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:200]
 
 

@@ -117,12 +117,14 @@ def test_it_prints_verdict_and_gates(monkeypatch: pytest.MonkeyPatch, capsys: py
     [("reportOnly", "only reported"), ("requireNonInferior", "open"), ("failOnAnyRegression", "open")],
 )
 def test_a_gate_that_is_open_yet_is_not_called_only_reported(policy: str, words: str) -> None:
-    found = gate_command.lines(comparison(phase="Racing", gates=(gate("Inconclusive", None) | {"policy": policy},)))
+    racing = comparison(phase="Racing", gates=(gate("Inconclusive", None) | {"policy": policy},))
+    found = gate_command.verdict_lines(racing)
     assert found[1:] == [f"* {words}: 9.0.0: throughput is Inconclusive"]
 
 
 def test_it_names_who_cannot_be_compared() -> None:
-    found = gate_command.lines(comparison("False", "NotComparable", gates=(gate("NoDifference", True),), others=(ODD,)))
+    judged = comparison("False", "NotComparable", gates=(gate("NoDifference", True),), others=(ODD,))
+    found = gate_command.verdict_lines(judged)
     assert found[1:] == [
         "* passed: 9.0.0: throughput is NoDifference",
         "* NOT COMPARABLE: odd: odd differs in two variables",
@@ -195,7 +197,7 @@ def test_a_watch_that_ends_is_undecided(monkeypatch: pytest.MonkeyPatch, capsys:
 def test_the_whole_sentence_is_told_and_not_the_column_that_is_cut() -> None:
     found = comparison("True", "AllGatesPassed")
     found["status"]["conditions"].append({"type": "Complete", "status": "True", "message": "all of the sentence"})
-    assert gate_command.lines(found)[0] == "NoDifference: all of the sentence"
+    assert gate_command.verdict_lines(found)[0] == "NoDifference: all of the sentence"
 
 
 def test_what_nobody_foresaw_is_no_regression(

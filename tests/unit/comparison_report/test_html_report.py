@@ -19,10 +19,10 @@ from tests.unit.comparison_report.synthetic import CASES, HOSTILE, Made, made_on
 
 from fairlap.api.block_record import BlockRecord, Curve, Measured, RaceRecord
 from fairlap.api.names import MAX_VARIANTS
-from fairlap.comparison_report.archive import read_archive
+from fairlap.comparison_report.archive import DATA_ID, read_archive
 from fairlap.comparison_report.comparison_view import NotAComparisonError, read_view
 from fairlap.comparison_report.html_report import report_html
-from fairlap.comparison_report.report_data import DATA_ID, manifest
+from fairlap.comparison_report.report_data import manifest
 from fairlap.comparison_report.svg_parts import looks
 
 every = pytest.mark.parametrize("name", CASES)

@@ -6,6 +6,7 @@ import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,60 @@ def test_a_package_names_those_of_its_modules_that_have_a_row_of_their_own(packa
     assert [name for name in own if f"`{name}`" not in said] == []
 
 
+def named_from_outside(docstring: str, there: set[str]) -> set[str] | None:
+    """Return those that a package's last sentence, "From outside: …", names of what is `there`; None without it."""
+    said = re.search(r"From outside: ([^.:]+)\.$", " ".join(docstring.split()))
+    names = set(re.findall(r"`(\w+)`", said[1])) if said else set()
+    form = " ".join(re.sub(r"`\w+`,?| and ", " ", said[1]).split()) if said else "no such sentence"
+    return {"": names, "all of it": there, "all but": there ^ names, "nothing": set()}.get(form)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "named"),
+    [
+        ("From outside: `a`.", {"a"}),
+        ("May be imported by `c`.\nFrom outside: `a`,\n`b` and\n`c`.", {"a", "b", "c"}),
+        ("From outside: all of it.", {"a", "b"}),
+        ("From outside: all but `b`.", {"a"}),
+        ("From outside: all but `gone`.", {"a", "b", "gone"}),
+        ("From outside: nothing.", set()),
+        ("From outside: most of it.", None),
+        ("From outside: all of it but `b`.", None),
+        ("From outside: `a`. And more.", None),
+        ("All may be imported.", None),
+    ],
+)
+def test_what_is_read_of_a_last_sentence(sentence: str, named: set[str] | None) -> None:
+    assert named_from_outside(f"A thing.\n\n{sentence}", {"a", "b"}) == named
+
+
+@cache
+def all_imports() -> list[tuple[str, str]]:
+    """Return who imports what: a module, and a module or a name in it."""
+    return [(module_of(file), name) for file in FILES for name in imports(file)]
+
+
+def parts(package: str) -> set[str]:
+    """Return what stands in a package's own folder: its modules, and the packages below it."""
+    names = [module_of(file).removesuffix(".__init__") for file in FILES if file.name != "__main__.py"]
+    return {name.rpartition(".")[2] for name in names if name.rpartition(".")[0] == package}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_says_truly_what_is_imported_from_outside(package: str) -> None:
+    """Outside is what does not stand below the package's folder; tests and benches may look everywhere.
+
+    A package below counts as one part, by whatever is imported of it: its own sentence says what. "All of it" and
+    "all but …" hold to the letter, too: what only the package itself imports is named as its inner part.
+    """
+    init = next(file for file in FILES if module_of(file) == f"{package}.__init__")
+    below = f"{package}."
+    taken = {name for here, name in all_imports() if name.startswith(below) and not here.startswith(below)}
+    there = parts(package)
+    outside = {name.removeprefix(below).partition(".")[0] for name in taken} & there
+    assert named_from_outside(ast.get_docstring(parsed(init)) or "", there) == outside
+
+
 def test_every_package_has_a_row() -> None:
     packages = {module_of(file.parent / "x").removesuffix(".x") for file in FILES if file.name != "__init__.py"}
     without = {name for name in packages if not room(name)}
@@ -91,17 +146,18 @@ def test_names_of_files_in_localkube_and_bench_stand_once() -> None:
 
 
 def type_names(tree: ast.Module) -> Iterator[tuple[str, str | None]]:
-    """Yield the public types of a module: a class with None, an alias with what it stands for.
+    """Yield the types of a module, with or without an underscore: a class with None, an alias with what it stands for.
 
     A name in capitals is that of a constant, and a TypeVar is no type.
     """
     for node in tree.body:
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+        if isinstance(node, ast.ClassDef):
             yield node.name, None
         elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value and stands_for_a_type(node.value):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = [it.id for it in targets if isinstance(it, ast.Name)]
-            yield from ((name, ast.unparse(node.value)) for name in names if name[0].isupper() and not name.isupper())
+            types = [name for name in names if name.lstrip("_")[:1].isupper() and not name.isupper()]
+            yield from ((name, ast.unparse(node.value)) for name in types)
 
 
 def stands_for_a_type(value: ast.expr) -> bool:
@@ -114,12 +170,13 @@ def test_which_names_are_those_of_types() -> None:
     source = (
         "class A: ...\nclass _B: ...\nPairs = list[int]\nMaybe: TypeAlias = int | None\nOther = typing.Any\n"
         "Uid = NewType('Uid', str)\nEntry = TypeVar('Entry')\nTABLE = dict[str, int]\nfound = list[int]\n_Own = A\n"
+        "_TABLE = dict[str, int]\n_ = A\n"
     )
-    found = {"A": None, "Pairs": "list[int]", "Maybe": "int | None", "Other": "typing.Any"}
+    found = {"A": None, "_B": None, "Pairs": "list[int]", "Maybe": "int | None", "Other": "typing.Any", "_Own": "A"}
     assert dict(type_names(ast.parse(source))) == {**found, "Uid": "NewType('Uid', str)"}
 
 
-def test_public_type_names_mean_one_thing() -> None:
+def test_type_names_mean_one_thing() -> None:
     """An alias may stand in several modules, as long as it stands for the same in each."""
     meanings: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for file in FILES:

@@ -122,7 +122,7 @@ def subject_of(spec: ComparisonSpec) -> ComparisonSubject:
 def seen(of: ComparisonSpec | None = None, status: ComparisonStatus | None = None, **changes: Any) -> ComparisonSeen:
     base = ComparisonSeen(
         subject=subject_of(of or comparison()), status=status or ComparisonStatus(), settings=SETTINGS, now=START,
-        turn=Turn(mine=True),
+        turn=Turn(may_go=True),
     )  # fmt: skip
     return replace(base, **{"confirmed": True, "machines": (), **changes})
 
@@ -170,7 +170,7 @@ class Film:
     court: Court = field(default_factory=Court)
     records: dict[int, BlockRecord] = field(default_factory=dict)
     minutes: int = 1
-    turn: Turn = field(default_factory=lambda: Turn(mine=True))
+    turn: Turn = field(default_factory=lambda: Turn(may_go=True))
     disturbed: Callable[[str], bool] = lambda benchmark: False
     """whether the machine of a race, by its Benchmark's name, was disturbed"""
 

@@ -108,7 +108,7 @@ def test_a_missing_file_of_requests_is_said_too() -> None:
 
 def test_waits_in_the_queue_and_says_for_whom() -> None:
     status = at("check", "Cleaning").model_copy(update={"step": None, "finished_step": None})
-    todo = plan(seen(status, turn=Turn(mine=False, ahead=2, behind="ns/other")))
+    todo = plan(seen(status, turn=Turn(may_go=False, ahead=2, behind="ns/other")))
     assert todo.status.phase == "Queued" and "ns/other" in todo.status.progress
     assert todo.status.admitted_time is None
     todo = plan(seen(todo.status))
@@ -121,7 +121,7 @@ def test_a_place_that_its_comparison_no_longer_lends_is_given_up() -> None:
         update={"step": None, "finished_step": "smoke", "admitted_time": stamp(START)}
     )
     for gone in ("(not there)", "upgrade, which is over"):
-        todo = plan(seen(status, turn=Turn(mine=False, led_by=gone)))
+        todo = plan(seen(status, turn=Turn(may_go=False, led_by=gone)))
         assert (todo.status.phase, todo.status.admitted_time) == ("Queued", None)
         assert todo.status.progress == f"waiting for its Comparison {gone}"
 

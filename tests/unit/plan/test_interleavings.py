@@ -126,7 +126,7 @@ def drive(world: World, look: Seen) -> BenchmarkStatus:
 @pytest.mark.parametrize("seed", range(120))
 def test_every_interleaving_ends_and_no_race_runs_twice(seed: int) -> None:
     world = World(seed)
-    status = drive(world, seen(of=spec(repetitions=3, race={"params": {"bulk_size": 100}}), turn=Turn(mine=True)))
+    status = drive(world, seen(of=spec(repetitions=3, race={"params": {"bulk_size": 100}}), turn=Turn(may_go=True)))
     assert status.phase == "Succeeded", status.progress
     assert world.runs == ["check", "smoke", "race-1", "race-2", "race-3"]
     assert all(mine["es"] is None and mine["job"] is None for mine in world.children.values())
@@ -148,7 +148,7 @@ def test_a_check_that_another_has_made_runs_no_job(seed: int) -> None:
 def test_a_blind_or_lagging_watch_loses_nothing(blind: str, seed: int) -> None:
     world = World(seed)
     world.blind, world.behind = (blind,) if blind else (), not blind
-    status = drive(world, seen(of=spec(repetitions=2, smokeTest=False), turn=Turn(mine=True)))
+    status = drive(world, seen(of=spec(repetitions=2, smokeTest=False), turn=Turn(may_go=True)))
     assert status.phase == "Succeeded", (status.reason, status.message)
     assert world.runs == ["race-1", "race-2"]
 
@@ -157,7 +157,7 @@ def test_a_blind_or_lagging_watch_loses_nothing(blind: str, seed: int) -> None:
 def test_lost_jobs_end_it_and_never_run_again(seed: int) -> None:
     world = World(seed)
     world.lose = 0.1
-    status = drive(world, seen(of=spec(repetitions=3, race={"params": {"bulk_size": 100}}), turn=Turn(mine=True)))
+    status = drive(world, seen(of=spec(repetitions=3, race={"params": {"bulk_size": 100}}), turn=Turn(may_go=True)))
     assert status.phase in OVER
     assert len(world.runs) == len(set(world.runs))
     assert all(mine["es"] is None and mine["job"] is None for mine in world.children.values())

@@ -82,7 +82,7 @@ class Life:
         return self
 
     def _look(self, now: Any) -> Seen:
-        wanted = Turn(mine=True, wanted=stamp(START))
+        wanted = Turn(may_go=True, wanted=stamp(START))
         settings = Settings(race_image="main", race_images={"2.3": "older"}, jdk_images={})
         return seen(self.status, self.of, children=self.mine, now=now, turn=wanted, settings=settings)
 

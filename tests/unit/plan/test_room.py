@@ -20,9 +20,9 @@ from fairlap.queue.turn import Turn
 from fairlap_race.contract.reasons import Reason
 
 CHECKED = spec(race={"params": {"bulk_size": 100}}, smokeTest=False)
-HELD = Turn(mine=True)
-WANTED = Turn(mine=True, wanted=stamp(START))
-LENT = Turn(mine=True, wanted=stamp(START), led_by="upgrade")
+HELD = Turn(may_go=True)
+WANTED = Turn(may_go=True, wanted=stamp(START))
+LENT = Turn(may_go=True, wanted=stamp(START), led_by="upgrade")
 PATIENCE = 301
 """seconds after which a place is given up"""
 
@@ -75,7 +75,7 @@ def test_after_a_bounded_time_the_place_is_given_up_to_who_waits(look: Any) -> N
     assert gone.queued_time == status.queued_time and gone.reason == "" and not gone.races
     ready = condition(gone, "ClusterReady")
     assert ready and (ready.status, ready.reason) == ("False", "ClusterRemoved")
-    waits = plan(seen(gone, turn=Turn(mine=False, ahead=1, behind="ns/other")))
+    waits = plan(seen(gone, turn=Turn(may_go=False, ahead=1, behind="ns/other")))
     assert waits.status.phase == "Queued" and waits.status.queued_time
     again = plan(seen(waits.status, spec(smokeTest=False), now=later(seconds=900))).status
     assert again.step and again.step.stage == "Provisioning"
@@ -85,7 +85,7 @@ def test_after_a_bounded_time_the_place_is_given_up_to_who_waits(look: Any) -> N
 @pytest.mark.parametrize("look", [builds, loads])
 def test_a_race_of_a_comparison_fails_where_others_could_go_on(look: Any) -> None:
     """Its place is the Comparison's: it was held for all of timeouts.provisioning, a day at most, by every race."""
-    for patient in (look(Turn(mine=True, led_by="upgrade")), look(LENT, seconds=299)):
+    for patient in (look(Turn(may_go=True, led_by="upgrade")), look(LENT, seconds=299)):
         todo = plan(patient).status
         assert not todo.failing and todo.gave_way == 0
     status = plan(look(LENT)).status
@@ -95,7 +95,7 @@ def test_a_race_of_a_comparison_fails_where_others_could_go_on(look: Any) -> Non
 
 
 def test_it_lines_up_behind_all_who_wait_whatever_their_clock_says() -> None:
-    ahead = builds(Turn(mine=True, wanted=stamp(later(hours=1))))
+    ahead = builds(Turn(may_go=True, wanted=stamp(later(hours=1))))
     assert plan(ahead).status.queued_time == stamp(later(hours=1, seconds=1))
 
 
@@ -162,7 +162,7 @@ def test_a_track_check_without_a_machine_gives_its_place_up_too() -> None:
     assert said.step and said.step.gives_way
     gone = plan(replace(held, status=said, children=Children(), confirmed=True)).status
     assert (gone.phase, gone.step, gone.queued_time is None) == ("Pending", None, False)
-    waits = plan(seen(gone, CHECKED, check_turn=Turn(mine=False, ahead=3, behind="ns/c"))).status
+    waits = plan(seen(gone, CHECKED, check_turn=Turn(may_go=False, ahead=3, behind="ns/c"))).status
     assert waits.progress == "waiting for 3 before it in the line for track checks, the last is ns/c"
     again = plan(seen(waits, CHECKED)).status
     assert again.step and (again.step.name, again.step.stage, again.queued_time) == ("check", "Starting", None)
@@ -170,7 +170,7 @@ def test_a_track_check_without_a_machine_gives_its_place_up_too() -> None:
 
 def test_what_a_namespace_waits_for_is_said() -> None:
     status = at("check", "Cleaning", finished_step="check", admitted_time=None).model_copy(update={"step": None})
-    todo = plan(seen(status, CHECKED, turn=Turn(mine=False, ahead=2, behind="ns/other", share=1))).status
+    todo = plan(seen(status, CHECKED, turn=Turn(may_go=False, ahead=2, behind="ns/other", share=1))).status
     assert todo.phase == "Queued"
     assert todo.progress == (
         "waiting for 2 before it in its namespace, whose share of 1 is taken, the last is ns/other"
@@ -226,7 +226,7 @@ class Crowded(World):
 def wait_or_go(world: Crowded, status: BenchmarkStatus) -> Turn:
     if status.admitted_time:
         return world.random.choice((HELD, WANTED))
-    return world.random.choice((HELD, Turn(mine=False, ahead=1, behind="ns/other")))
+    return world.random.choice((HELD, Turn(may_go=False, ahead=1, behind="ns/other")))
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -340,7 +340,7 @@ def test_whole_processors_that_no_machine_has_become_a_share_after_a_bounded_tim
 @pytest.mark.parametrize("look", [builds, loads])
 def test_a_preparation_of_a_comparison_shares_and_a_race_of_its_blocks_never_does(look: Any) -> None:
     prepares = spec(repetitions=0, smokeTest=True)
-    for turn in (LENT, Turn(mine=True, led_by="upgrade")):
+    for turn in (LENT, Turn(may_go=True, led_by="upgrade")):
         prepared = crowded(look, turn, of=prepares)
         assert prepared.status.step
         smoke = prepared.status.step.model_copy(update={"name": "smoke"})

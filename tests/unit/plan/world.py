@@ -29,8 +29,10 @@ def spec(**changes: Any) -> BenchmarkSpec:
 def seen(status: BenchmarkStatus | None = None, of: BenchmarkSpec | None = None, **changes: Any) -> Seen:
     """What a decision looks at; the children are as the API server has them unless `confirmed` is False."""
     subject = Subject(name="bm", namespace="ns", uid="0123456789ab", generation=1, spec=of or spec())
-    base = Seen(subject=subject, status=status or BenchmarkStatus(), settings=SETTINGS, now=START, turn=Turn(mine=True))
-    return replace(base, **{"confirmed": True, "check_turn": Turn(mine=True), "machines": (), **changes})
+    base = Seen(
+        subject=subject, status=status or BenchmarkStatus(), settings=SETTINGS, now=START, turn=Turn(may_go=True)
+    )
+    return replace(base, **{"confirmed": True, "check_turn": Turn(may_go=True), "machines": (), **changes})
 
 
 def pod(

@@ -64,7 +64,7 @@ class Queue:
 )  # fmt: skip
 def test_whose_turn_it_is_says_the_comparison(leader: Summary, child: Summary, mine: bool) -> None:
     places = Queue(leader, child).places
-    assert places.turn(child.uid).mine is places.turn(child.uid, "check").mine is mine
+    assert places.turn(child.uid).may_go is places.turn(child.uid, "check").may_go is mine
     assert places.assume(child.uid) is mine and places.is_lent_one(child.uid) is mine
 
 
@@ -79,9 +79,9 @@ def test_whose_place_is_lent_is_told_whether_somebody_could_use_it() -> None:
 
 def test_an_assumed_place_of_the_comparison_is_lent_too() -> None:
     places = Queue(comparison("waits"), led()).places
-    assert not places.turn("a").mine and places.assume("c") and places.turn("a").mine
+    assert not places.turn("a").may_go and places.assume("c") and places.turn("a").may_go
     places.forget("c")
-    assert not places.turn("a").mine
+    assert not places.turn("a").may_go
 
 
 @pytest.mark.parametrize(
@@ -98,45 +98,45 @@ def test_what_it_says_while_it_waits(summaries: tuple[Summary, ...], words: str)
 
 def test_a_block_takes_one_place_whoever_races() -> None:
     places = Queue(comparison(), led(state="holds"), stranger(), most=2).places
-    assert places.turn("s").mine, "the Comparison and its Benchmark are one"
+    assert places.turn("s").may_go, "the Comparison and its Benchmark are one"
     places.observe(led("b", "ns/upgrade-1b"))
-    assert places.turn("s").mine and places.turn("s").ahead == 0
+    assert places.turn("s").may_go and places.turn("s").ahead == 0
 
 
 def test_what_goes_on_without_its_comparison_is_in_a_place_of_its_own() -> None:
     for state in ("over", "gone"):
         places = Queue(comparison(), led(state="holds"), stranger()).places
-        assert not places.turn("s").mine
+        assert not places.turn("s").may_go
         places.remove("c") if state == "gone" else places.observe(comparison("over"))
-        assert not places.turn("s").mine and places.turn("s").behind == "ns/upgrade-1a"
+        assert not places.turn("s").may_go and places.turn("s").behind == "ns/upgrade-1a"
         places.observe(led(state="over"))
-        assert places.turn("s").mine
+        assert places.turn("s").may_go
 
 
 def test_an_owner_that_is_written_later_frees_no_place() -> None:
     """A Benchmark in a place of its own is declared to be of a Comparison that holds another one."""
     places = Queue(comparison(), stranger("x", "holds"), stranger(), most=2).places
-    assert not places.turn("s").mine
+    assert not places.turn("s").may_go
     places.observe(replace(stranger("x", "holds"), led_by="c"))
-    assert not places.turn("s").mine
+    assert not places.turn("s").may_go
 
 
 @pytest.mark.parametrize("owner", ["s0", ""])
 def test_another_owner_written_while_it_races_makes_no_second_place(owner: str) -> None:
     places = Queue(comparison(), led(state="holds"), stranger()).places
     places.observe(led(state="holds", by=owner))
-    assert places.is_lent_one("a") and places.holders() == {"c", "a"} and not places.turn("s").mine
+    assert places.is_lent_one("a") and places.holders() == {"c", "a"} and not places.turn("s").may_go
     places.observe(comparison("over"))
-    assert not places.turn("s").mine, "it races on in a place of its own"
+    assert not places.turn("s").may_go, "it races on in a place of its own"
     places.observe(led(state="over", by=owner))
-    assert places.turn("s").mine
+    assert places.turn("s").may_go
 
 
 def test_its_check_is_in_its_comparisons_place() -> None:
     places = Queue(comparison(), led(state="checks")).places
     for number in range(2):
         places.observe(replace(stranger(f"s{number}", ""), awaits_check=True))
-    assert all(places.turn(f"s{number}", "check").mine for number in range(2)), "the two places are free"
+    assert all(places.turn(f"s{number}", "check").may_go for number in range(2)), "the two places are free"
 
 
 def test_its_benchmarks_are_woken_when_their_turn_comes_or_goes() -> None:
@@ -159,23 +159,23 @@ def test_its_benchmarks_are_woken_when_their_turn_comes_or_goes() -> None:
 def test_who_is_not_there_lends_nothing() -> None:
     places = Queue(comparison(), led()).places
     places.vanish({"c"})
-    assert not places.turn("a").mine
+    assert not places.turn("a").may_go
     places.vanish(set())
     places.set_aside("c")
-    assert not places.turn("a").mine and places.leader("a", "ns") == "c" and places.leader("a", "other") == ""
+    assert not places.turn("a").may_go and places.leader("a", "ns") == "c" and places.leader("a", "other") == ""
 
 
 def test_a_place_is_lent_to_all_that_are_raced_in_turn_and_stays_one_place() -> None:
     together = replace(comparison(), current=(Current("ns/upgrade-1a", "a"), Current("ns/upgrade-1b", "b")))
     queue = Queue(together, led(), led("b", "ns/upgrade-1b"), led("d", "ns/upgrade-1d"), stranger())
     places = queue.places
-    assert places.turn("a").mine and places.turn("b").mine and not places.turn("d").mine
-    assert places.assume("a") and places.assume("b") and not places.turn("s").mine
+    assert places.turn("a").may_go and places.turn("b").may_go and not places.turn("d").may_go
+    assert places.assume("a") and places.assume("b") and not places.turn("s").may_go
     places.observe(led("a", state="over"))
-    assert places.turn("b").mine and not places.turn("s").mine
+    assert places.turn("b").may_go and not places.turn("s").may_go
     queue.woken.clear()
     places.observe(replace(together, current=(Current("ns/upgrade-1a", "a"),)))
-    assert {"a", "b", "d"} <= set(queue.woken) and not places.turn("b").mine
+    assert {"a", "b", "d"} <= set(queue.woken) and not places.turn("b").may_go
 
 
 def test_benchmarks_and_comparisons_are_counted_apart() -> None:
@@ -300,7 +300,7 @@ def test_whatever_tenants_declare_they_win_no_place(data: st.DataObject, most: i
                 told = replace(told, name=named[told.uid])
             holding = told.uid in racing
             was = queue.places.turn(told.uid)
-            if told.kind == COMPARISON_KIND and told.admitted and not was.mine:
+            if told.kind == COMPARISON_KIND and told.admitted and not was.may_go:
                 continue  # only the operator writes that, when it was its turn
             raced = {Current(NAMES[0], uid) for uid in racing if queue.places.is_lent_one(uid)}
             if told.kind == COMPARISON_KIND and told.admitted and raced - {*told.current}:

@@ -42,9 +42,9 @@ class Woken:
 def test_who_is_set_aside_holds_up_nobody_and_may_come_back() -> None:
     queue = Woken(1, a="holds", b="waits", c="waits")
     queue.places.set_aside("a")
-    assert queue.woken() == {"everyone"} and queue.places.turn("b").mine and not queue.places.turn("c").mine
+    assert queue.woken() == {"everyone"} and queue.places.turn("b").may_go and not queue.places.turn("c").may_go
     queue.places.set_aside("b")
-    assert queue.places.turn("c").mine and queue.places.assume("c")
+    assert queue.places.turn("c").may_go and queue.places.assume("c")
     assert queue.places.holders() == {"c"}
     queue.places.take_back("a")
     queue.places.take_back("nobody")
@@ -154,7 +154,7 @@ def test_what_is_written_is_not_given_up() -> None:
     assert queue.places.assume("a")
     queue.places.observe(summary("a", "holds"))
     queue.places.forget("a")
-    assert queue.places.turn("a").mine and not queue.places.assume("b") and queue.woken() == set()
+    assert queue.places.turn("a").may_go and not queue.places.assume("b") and queue.woken() == set()
     queue.places.observe(summary("a", "suspended"))
     assert queue.places.assume("b")
 
@@ -162,7 +162,7 @@ def test_what_is_written_is_not_given_up() -> None:
 def test_two_that_decide_at_once_do_not_both_get_the_only_place() -> None:
     """In their track checks they are not in the queue, so that they do not see each other there."""
     queue = Woken(a="checks", b="checks")
-    assert queue.places.turn("a").mine and queue.places.turn("b").mine
+    assert queue.places.turn("a").may_go and queue.places.turn("b").may_go
     assert queue.places.assume("b") and not queue.places.assume("a")
 
 
@@ -399,9 +399,9 @@ class World:
     def sleeping_through_their_turn(self) -> Iterator[str]:
         idle = (b for b in self.all if not (b.awake or b.writing or b.events))
         for benchmark in idle:
-            if benchmark.state == "waits" and self.places.turn(benchmark.uid).mine:
+            if benchmark.state == "waits" and self.places.turn(benchmark.uid).may_go:
                 yield benchmark.uid
-            if benchmark.state == "unchecked" and self.places.turn(benchmark.uid, "check").mine:
+            if benchmark.state == "unchecked" and self.places.turn(benchmark.uid, "check").may_go:
                 yield benchmark.uid
 
 
@@ -494,7 +494,7 @@ def test_a_look_at_the_queue_asks_none_of_those_that_are_over(monkeypatch: pytes
     asked: list[str] = []
     monkeypatch.setattr(Summary, "waits_for", lambda self, place: bool(asked.append(self.uid)))
     monkeypatch.setattr(Summary, "over", property(lambda self: bool(asked.append(self.uid))))
-    assert places.turn("a").mine and places.holders() == {"a"}
+    assert places.turn("a").may_go and places.holders() == {"a"}
     assert set(asked) == {"a"}
 
 
@@ -514,12 +514,12 @@ def test_when_all_look_at_the_line_it_is_gone_through_once(monkeypatch: pytest.M
     monkeypatch.setattr(Summary, "waits_for", counted)
     for number in range(many):
         uid = f"b{number:03}"
-        assert not queue.places.turn(uid).mine and queue.places.turn(uid, "check").mine
+        assert not queue.places.turn(uid).may_go and queue.places.turn(uid, "check").may_go
         queue.places.observe(summary(uid))  # the event of what it says meanwhile
     assert queue.places.turn("b299").ahead == many
     assert asked <= 4 * many
     queue.places.observe(summary("a", "over"))
-    assert queue.places.turn("b000").mine and queue.places.turn("b299").ahead == many - 1
+    assert queue.places.turn("b000").may_go and queue.places.turn("b299").ahead == many - 1
 
 
 @given(

@@ -13,7 +13,7 @@ from fairlap.queue.turn import Turn, Turns, Waiting, addresses
 def turn(
     uid: str, everyone: Iterable[Waiting], places: int, hosts: frozenset[str] = frozenset(), share: int = 0
 ) -> Turn:
-    return Turns(everyone, places, share).of(uid, hosts)
+    return Turns(everyone, places, share).turn_of(uid, hosts)
 
 
 def admissible(everyone: Iterable[Waiting], places: int, share: int = 0) -> list[str]:
@@ -32,15 +32,15 @@ def test_exactly_the_free_places_are_given_to_the_earliest(entries: list[tuple[i
     held = sum(b.admitted for b in everyone)
     free = max(0, places - held)
     waiting = sorted((b for b in everyone if not b.admitted), key=lambda b: (b.since, b.name))
-    mine = [b for b in waiting if turn(b.uid, everyone, places).mine]
+    mine = [b for b in waiting if turn(b.uid, everyone, places).may_go]
     assert mine == waiting[:free]
-    assert all(turn(b.uid, everyone, places).mine for b in everyone if b.admitted)
+    assert all(turn(b.uid, everyone, places).may_go for b in everyone if b.admitted)
 
 
 def test_says_how_many_are_before_it() -> None:
     everyone = [Waiting(n, f"ns/{n}", "2026", n == "a", n != "a") for n in "abc"]
     found = turn("c", everyone, 1)
-    assert (found.mine, found.ahead, found.behind) == (False, 2, "ns/b")
+    assert (found.may_go, found.ahead, found.behind) == (False, 2, "ns/b")
 
 
 def target(name: str, *hosts: str, admitted: bool = False) -> Waiting:
@@ -48,7 +48,7 @@ def target(name: str, *hosts: str, admitted: bool = False) -> Waiting:
 
 
 def mine(everyone: list[Waiting], places: int) -> list[str]:
-    return [b.name for b in everyone if not b.admitted and turn(b.uid, everyone, places, b.hosts).mine]
+    return [b.name for b in everyone if not b.admitted and turn(b.uid, everyone, places, b.hosts).may_go]
 
 
 def test_two_never_race_against_the_same_host() -> None:
@@ -88,7 +88,7 @@ def test_those_that_may_go_now_are_those_whose_turn_it_is(
         for i, (created, admitted, queued, hosts) in enumerate(entries)
     ]
     waiting = sorted((b for b in everyone if b.queued and not b.admitted), key=lambda b: (b.since, b.name))
-    assert admissible(everyone, places) == [b.uid for b in waiting if turn(b.uid, everyone, places, b.hosts).mine]
+    assert admissible(everyone, places) == [b.uid for b in waiting if turn(b.uid, everyone, places, b.hosts).may_go]
 
 
 def waits(name: str, since: str = "2026", *, admitted: bool = False) -> Waiting:
@@ -98,12 +98,12 @@ def waits(name: str, since: str = "2026", *, admitted: bool = False) -> Waiting:
 def test_a_namespace_that_has_its_share_waits_and_others_go_on() -> None:
     everyone = [waits("a/1", "1", admitted=True), waits("a/2", "2"), waits("a/3", "3"), waits("b/1", "4")]
     assert admissible(everyone, 3, 1) == ["b/1"]
-    assert turn("b/1", everyone, 3, share=1).mine
+    assert turn("b/1", everyone, 3, share=1).may_go
     assert turn("a/3", everyone, 3, share=1)[:4] == (False, 2, "a/2", 1)
     assert admissible(everyone, 3, 2) == ["a/2", "b/1"], "its share of two"
     assert admissible(everyone, 3) == ["a/2", "a/3"], "no share"
     # Those that wait for their share do not keep the places for themselves, those that wait for a place do.
-    assert turn("b/1", everyone, 2, share=1).mine and not turn("b/1", everyone, 2, share=2).mine
+    assert turn("b/1", everyone, 2, share=1).may_go and not turn("b/1", everyone, 2, share=2).may_go
 
 
 def test_a_holder_is_told_whether_somebody_could_use_its_place() -> None:
@@ -142,7 +142,7 @@ def test_no_limit_is_passed_and_no_place_is_left_empty(
     ]
     chosen = admissible(everyone, places, share)
     waiting = sorted((b for b in everyone if not b.admitted), key=lambda b: (b.since, b.name))
-    assert chosen == [b.uid for b in waiting if turn(b.uid, everyone, places, b.hosts, share).mine]
+    assert chosen == [b.uid for b in waiting if turn(b.uid, everyone, places, b.hosts, share).may_go]
     holding = [b for b in everyone if b.admitted]
     for fresh in (b for b in waiting if b.uid in chosen):
         assert len(holding) < places
@@ -160,5 +160,5 @@ def test_no_limit_is_passed_and_no_place_is_left_empty(
 )
 def test_who_gives_a_place_up_lines_up_behind_all_whose_clocks_go_before(wanted: str, seconds: int) -> None:
     began = datetime(2026, 1, 1, tzinfo=UTC)
-    found = Turn(mine=True, wanted=wanted).end_of_line(began + timedelta(seconds=30))
+    found = Turn(may_go=True, wanted=wanted).end_of_line(began + timedelta(seconds=30))
     assert found == began + timedelta(seconds=seconds)

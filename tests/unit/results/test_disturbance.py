@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fixtures.message_form import looks_like
 
-from fairlap.results.disturbance import DisturbanceKind, disturbances, remarks
+from fairlap.results.disturbance import Disturbance, DisturbanceKind, disturbances, remarks
 from fairlap_race.contract.canary_margins import CANARY_RATIO
 from fairlap_race.contract.machine_watch import Canary, MachineWatch, Stall, WatchedSpan
 from fairlap_race.contract.reasons import Reason
@@ -37,8 +38,20 @@ def table(span: WatchedSpan = QUIET, before: Canary | None = CANARY, after: Cana
     return MachineTable(race_id="r", watch=MachineWatch(before, after, tasks=(span,)))
 
 
-def said(found: MachineTable | None, elasticsearch: tuple[str, ...] = ("a",), rally: str = "a") -> str:
-    remarked = list(remarks(found, elasticsearch, rally))
+def disturbed(
+    raced: MachineTable,
+    elasticsearch: Collection[str] = ("a",),
+    rally: str = "a",
+    reading: Collection[str] = (),
+    unread: Collection[str] = (),
+    **how: bool,
+) -> list[Disturbance]:
+    assert raced.watch is not None
+    return disturbances(raced.watch, elasticsearch, rally, reading, unread, **how)
+
+
+def said(raced: MachineTable, elasticsearch: tuple[str, ...] = ("a",), rally: str = "a") -> str:
+    remarked = list(remarks(disturbed(raced, elasticsearch, rally)))
     assert len(remarked) <= 1 and all(it.reason is Reason.MACHINE_DISTURBED for it in remarked)
     return remarked[0].text if remarked else ""
 
@@ -62,11 +75,9 @@ def said(found: MachineTable | None, elasticsearch: tuple[str, ...] = ("a",), ra
         (table(after=replace(CANARY, disk_seconds=0.0061)), "writing to its disk"),
         (table(before=None), ""),
         (table(after=replace(CANARY, cpu_seconds=-1.0, memory_seconds=0.0)), ""),
-        (replace(table(), watch=None), ""),
-        (None, ""),
     ],
 )
-def test_each_disturbance_and_its_quiet_neighbour(raced: MachineTable | None, words: str) -> None:
+def test_each_disturbance_and_its_quiet_neighbour(raced: MachineTable, words: str) -> None:
     found = said(raced)
     assert words in found and bool(words) == bool(found)
 
@@ -101,9 +112,9 @@ def stalled(seconds: float, collected: float = 0.0, task: str = "search") -> Mac
 
 
 def test_over_http_the_load_generator_alone_may_have_stood_still() -> None:
-    (found,) = remarks(stalled(3.0), (), "a", over_http=True)
+    (found,) = remarks(disturbed(stalled(3.0), (), over_http=True))
     assert "disturbed: it stood still for 3.0 s or more in task search" in found.text
-    (found,) = remarks(table(replace(QUIET, steal_share=0.2)), (), "a", over_http=True)
+    (found,) = remarks(disturbed(table(replace(QUIET, steal_share=0.2)), (), over_http=True))
     assert "the hypervisor took 20 %" in found.text
 
 
@@ -140,7 +151,7 @@ def written(megabytes: float, read: float = 0.0, share: float = 0.5) -> MachineT
     ],
 )
 def test_who_writes_while_elasticsearch_reads(raced: MachineTable, reading: str, elsewhere: str, words: str) -> None:
-    found = "".join(it.text for it in remarks(raced, ["a"], elsewhere, [reading]))
+    found = "".join(it.text for it in remarks(disturbed(raced, ["a"], elsewhere, [reading])))
     assert words in found and bool(words) == bool(found)
 
 
@@ -212,7 +223,7 @@ def test_what_prometheus_knows_of_the_containers_is_not_who_else_was_there() -> 
         merged(it, replace(it, race=coarse, tasks=(TaskUsage("search", usage=coarse),)), "prometheus")
         for it in (own, node)
     )
-    (found,) = remarks(MachineTable(race_id="r", machines=better, watch=watch), ["a"], "a", ["search"])
+    (found,) = remarks(disturbed(MachineTable(race_id="r", machines=better, watch=watch), reading=["search"]))
     assert "20.0 MB a second were written" in found.text and "something else used" not in found.text
 
 
@@ -223,7 +234,7 @@ def test_each_disturbance_has_its_kind_and_the_remark_joins_their_sentences() ->
     watch = MachineWatch(CANARY, slow, tasks=(span,), stalls=(Stall("", span.task, 3.0, 0.0),))
     found = disturbances(watch, ["a"], "a", [span.task])
     assert [it.kind for it in found] == list(DisturbanceKind)
-    (remark,) = remarks(MachineTable(watch=watch), ["a"], "a", [span.task])
+    (remark,) = remarks(found)
     words = "; ".join(it.sentence for it in found)
     assert remark.text == f"the load generator's machine was disturbed: {words}"
 
@@ -232,15 +243,15 @@ def test_what_disturbs_a_task_that_nobody_reads_disturbs_no_number() -> None:
     busy = replace(QUIET, task="pause-before-search@2", steal_share=0.3, busy_cores=2.5)
     watch = MachineWatch(tasks=(busy, QUIET), stalls=(Stall("", busy.task, 3.0, 0.0),))
     raced = MachineTable(race_id="r", watch=watch)
-    assert len(list(remarks(raced, ["a"], "a"))) == 1
-    assert not list(remarks(raced, ["a"], "a", (), [busy.task]))
+    assert len(list(remarks(disturbed(raced)))) == 1
+    assert not list(remarks(disturbed(raced, unread=[busy.task])))
 
 
 def test_a_race_of_short_tasks_and_a_long_pause_says_nothing_of_these() -> None:
     pause, short = WatchedSpan("pause", 60.0, steal_share=0.3), WatchedSpan("search", 3.0, steal_share=0.0)
     whole = WatchedSpan("", 63.0, steal_share=0.29)
     raced = MachineTable(race_id="r", watch=MachineWatch(race=whole, tasks=(pause, short)))
-    assert not list(remarks(raced, ["a"], "a", (), [pause.task]))
+    assert not list(remarks(disturbed(raced, unread=[pause.task])))
 
 
 def test_what_a_table_of_another_shape_says_is_nothing() -> None:

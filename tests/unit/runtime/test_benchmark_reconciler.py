@@ -435,7 +435,7 @@ def test_all_that_were_refused_go_on_when_they_are_not_any_more(error: ApiError)
     assert len(server.holders()) == 1 == server.most_holders
     assert all(body["status"]["progress"] for body in server.bodies.values())
     others = set(server.bodies) - set(server.holders())
-    assert not any(server.operator.places.turn(uid).mine for uid in others)
+    assert not any(server.operator.places.turn(uid).may_go for uid in others)
     assert server.refusals <= 3 * 12
 
 

@@ -173,7 +173,7 @@ def owned(kind: str, name: str, uid: str = "c", **parts: Any) -> Json:
 def test_a_race_is_said_before_it_is_created() -> None:
     def plan(seen: ComparisonSeen) -> ComparisonPlan:
         if seen.status.block is None:
-            return ComparisonPlan(STARTING) if seen.turn.mine else ComparisonPlan(seen.status)
+            return ComparisonPlan(STARTING) if seen.turn.may_go else ComparisonPlan(seen.status)
         return ComparisonPlan(seen.status, create=RaceToCreate("cmp-1a", "8 x/", 1, {"repetitions": 1}), wake_in=60)
 
     server = Server().drive(plan)
@@ -480,7 +480,7 @@ def test_two_comparisons_do_not_both_get_the_only_place() -> None:
     server.operator.places.observe(
         summarize_comparison({"metadata": waiting, "status": {"phase": "Racing", "admittedTime": SINCE}})
     )
-    server.drive(lambda seen: ComparisonPlan(STARTING if seen.turn.mine else seen.status, wake_in=60))
+    server.drive(lambda seen: ComparisonPlan(STARTING if seen.turn.may_go else seen.status, wake_in=60))
     assert not server.acts and server.operator.places.holders() == {"z"}
 
 

@@ -29,13 +29,13 @@ def test_races_come_and_go_with_their_events() -> None:
     races = Races()
     for each in (bench("a"), bench("b"), bench("d", "other"), bench("e", ""), bench("f", namespace="elsewhere")):
         races.observe(each)
-    assert set(races.of("c", "ns")) == {"cmp-a", "cmp-b"} and set(races.of("other", "ns")) == {"cmp-d"}
+    assert set(races.led_by("c", "ns")) == {"cmp-a", "cmp-b"} and set(races.led_by("other", "ns")) == {"cmp-d"}
     races.observe(bench("a", phase="Racing"))
-    assert races.of("c", "ns")["cmp-a"].phase == "Racing"
+    assert races.led_by("c", "ns")["cmp-a"].phase == "Racing"
     races.observe(bench("a", ""))
     races.remove("b")
     races.remove("nobody")
-    assert not races.of("c", "ns") and set(races.of("c", "elsewhere")) == {"cmp-f"}
+    assert not races.led_by("c", "ns") and set(races.led_by("c", "elsewhere")) == {"cmp-f"}
     races.remove("f")
     races.remove("d")
     assert not races._led and not races._leaders

@@ -77,11 +77,11 @@ def test_of_who_is_gone_nothing_is_kept_but_that_it_is_gone() -> None:
         operator.chores.look(body)
         operator.slow_deletions.look("Benchmark", body)
         waker = operator.wakers.waker("a")
-        assert operator.races.of("c", "ns") and operator.chores.running() and operator.slow_deletions._tasks
+        assert operator.races.led_by("c", "ns") and operator.chores.running() and operator.slow_deletions._tasks
         server: Any = Server(operator.places)
         await hold_beside_lists(server, operator.places, operator.watches, ["ns"], operator.end)
         await asyncio.gather(*operator.chores.running(), return_exceptions=True)
-        assert not operator.races.of("c", "ns") and not operator.slow_deletions._tasks
+        assert not operator.races.led_by("c", "ns") and not operator.slow_deletions._tasks
         assert not operator.chores.running() and operator.wakers.waker("a") is not waker
         assert operator.places.vanished() == {"a"}
 

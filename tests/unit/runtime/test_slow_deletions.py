@@ -100,13 +100,13 @@ def test_one_that_does_not_go_away_gives_its_place_back_and_says_what_holds_it(s
     def tell(operator: Operator) -> None:
         told = deleted(**status)
         operator.places.observe(summarize(told))
-        assert not operator.places.turn("next").mine or not status
+        assert not operator.places.turn("next").may_go or not status
         operator.slow_deletions.look("Benchmark", told)
         asyncio.get_running_loop().call_later(0.05, operator.slow_deletions.look, "Benchmark", told)
 
     server = Server()
     operator = play(tell, server)
-    assert operator.places.turn("next").mine and not operator.places.holders()
+    assert operator.places.turn("next").may_go and not operator.places.holders()
     (event,) = server.events
     assert (event["reason"], event["type"], event["involvedObject"]["name"]) == ("PlaceGivenBack", "Warning", "held")
     words = "deleted 60 s ago and not gone yet: it holds no place any more; still there: "

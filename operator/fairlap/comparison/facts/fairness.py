@@ -58,15 +58,15 @@ class Fairness(NamedTuple):
     """contenders that nothing can be said of, and why; some cells of a matrix are among them in a fair comparison"""
 
 
-_Held = Mapping[str, tuple[str, ...]]
+_ValuesByFact = Mapping[str, tuple[str, ...]]
 """fact -> its values over some races, each once; "nothing" for a race without it"""
 
 
-class _Ran(NamedTuple):
+class _RacedFacts(NamedTuple):
     """What is known of one variant's races."""
 
-    everywhere: _Held
-    within: Sequence[_Held]
+    everywhere: _ValuesByFact
+    within: Sequence[_ValuesByFact]
     """the same block by block"""
 
 
@@ -238,7 +238,7 @@ def _undeclared(base: str, name: str, bad: Sequence[FoundDifference]) -> str:
 
 
 def _of_races(
-    base: str, name: str, declared: set[str], held: Mapping[str, _Ran], blocks: Sequence[BlockRecord]
+    base: str, name: str, declared: set[str], held: Mapping[str, _RacedFacts], blocks: Sequence[BlockRecord]
 ) -> Iterator[FoundDifference]:
     """Yield what ran and was not the same: over all blocks, and within each what the machine decides."""
     ours, theirs = held[base], held[name]
@@ -257,11 +257,11 @@ def _races_of(name: str, blocks: Iterable[BlockRecord]) -> list[RaceRecord]:
     return [race for race in found if race.variant.removesuffix(TWIN) == name]
 
 
-def _ran(name: str, blocks: Sequence[BlockRecord]) -> _Ran:
-    return _Ran(_held(_races_of(name, blocks)), [_held(_races_of(name, [block])) for block in blocks])
+def _ran(name: str, blocks: Sequence[BlockRecord]) -> _RacedFacts:
+    return _RacedFacts(_held(_races_of(name, blocks)), [_held(_races_of(name, [block])) for block in blocks])
 
 
-def _held(races: Sequence[RaceRecord]) -> _Held:
+def _held(races: Sequence[RaceRecord]) -> _ValuesByFact:
     paths = dict.fromkeys(path for race in races for path in race.facts)
     parts = [{cut_with(path) for path in race.facts} for race in races]
     found = {}
@@ -277,7 +277,7 @@ def _held(races: Sequence[RaceRecord]) -> _Held:
 
 
 def _differing(
-    base: str, name: str, declared: set[str], ours: _Held, theirs: _Held, *, of_machine: bool
+    base: str, name: str, declared: set[str], ours: _ValuesByFact, theirs: _ValuesByFact, *, of_machine: bool
 ) -> Iterator[FoundDifference]:
     if not ours or not theirs:
         return
@@ -297,11 +297,11 @@ def _differing(
         yield FoundDifference(path, rule, row, values, _message(rule, row, declared))
 
 
-def _is_better_told(row: FactRow, held: _Held) -> bool:
+def _is_better_told(row: FactRow, held: _ValuesByFact) -> bool:
     return bool(row.better_told_by) and NOTHING not in held.get(row.better_told_by, (NOTHING,))
 
 
-def _by_effect(held: _Held, other: _Held) -> _Held:
+def _by_effect(held: _ValuesByFact, other: _ValuesByFact) -> _ValuesByFact:
     """Return facts in which a default has the name of a setting where the other has set it: only its effect counts.
 
     What was written for the indices has one name, too, whether the cluster was built or existed already.
@@ -350,7 +350,7 @@ def _release(declared: Collection[str]) -> str:
     return VERSION if VERSION in declared else IMAGE
 
 
-def _varying(name: str, ran: _Ran) -> Iterator[FoundDifference]:
+def _varying(name: str, ran: _RacedFacts) -> Iterator[FoundDifference]:
     """Yield what was not the same in all races of one variant: over all blocks, or on the machines of one."""
     seen = set[str]()
     groups = [(ran.everywhere, False), *((held, True) for held in ran.within)]
@@ -374,7 +374,7 @@ def _without_facts(blocks: Sequence[BlockRecord]) -> Iterator[str]:
                 yield f"nothing is known of how {race.variant} ran in block {block.number}: its record was too large"
 
 
-def _one_cluster(base: str, name: str, specs: Mapping[str, Mapping[str, str]], held: Mapping[str, _Ran]) -> str:
+def _one_cluster(base: str, name: str, specs: Mapping[str, Mapping[str, str]], held: Mapping[str, _RacedFacts]) -> str:
     """Return a sentence when a contender's target is written otherwise than the baseline's and is the same cluster."""
     ours, theirs = (held[each].everywhere.get("ran: target clusterUUID", ()) for each in (base, name))
     if len(ours) != 1 or ours != theirs or NOTHING in ours:

@@ -73,7 +73,7 @@ class Judgement(NamedTuple):
     scope: list[str]
 
 
-class _Told(NamedTuple):
+class _JudgedGate(NamedTuple):
     """What is known of one gate of one contender."""
 
     contender: str
@@ -111,7 +111,7 @@ class _Told(NamedTuple):
         return not self.is_open and self.verdict not in WORSE
 
 
-class _Seen(NamedTuple):
+class _NoisyGate(NamedTuple):
     """One gate of one contender whose number has noise."""
 
     contender: str
@@ -140,7 +140,7 @@ def judge_blocks(
     reached = [look for look in looks if look.blocks <= len(blocks)]
     counted = blocks[: reached[-1].blocks] if reached else ()
     numbers = BlockNumbers(counted, baseline)
-    told, dropped = _without_unmeasured(spec, _tell(spec, others, numbers, reached, priors))
+    told, dropped = _without_unmeasured(spec, _judged_gates(spec, others, numbers, reached, priors))
     deciding = _deciding(told)
     settled = bool(told) and not any(each.is_open for each in deciding)
     futile = not settled and bool(reached) and _is_futile(told, deciding, looks[-1])
@@ -174,19 +174,21 @@ def judge_blocks(
     )
 
 
-def _tell(
+def _judged_gates(
     spec: ComparisonSpec,
     contenders: Sequence[str],
     numbers: BlockNumbers,
     reached: Sequence[Look],
     priors: Mapping[str, Prior],
-) -> list[_Told]:
+) -> list[_JudgedGate]:
     """Return what is known of each gate of each contender; those with noise are judged together."""
     cells = [(name, gate) for name in contenders for gate in gates_of(spec)]
     if not reached:
-        return [_Told(*cell, Pairs(), ComparisonVerdict.INCONCLUSIVE, text="no look is reached yet") for cell in cells]
-    found: dict[int, _Told] = {}
-    noisy: dict[int, _Seen] = {}
+        return [
+            _JudgedGate(*cell, Pairs(), ComparisonVerdict.INCONCLUSIVE, text="no look is reached yet") for cell in cells
+        ]
+    found: dict[int, _JudgedGate] = {}
+    noisy: dict[int, _NoisyGate] = {}
     for number, (name, gate) in enumerate(cells):
         pairs, kind = numbers.pairs(name, gate.task or "", gate.metric), METRICS[gate.metric]
         if kind.exact and not pairs.obstacle:
@@ -195,12 +197,12 @@ def _tell(
         at = {} if kind.exact else _at_each_look(numbers, reached, name, gate)
         shifts = at[max(at)].cost_ratios(more_is_better=kind.more_is_better) if at else []
         if not at:
-            found[number] = _Told(name, gate, pairs, ComparisonVerdict.INCONCLUSIVE, text=pairs.obstacle)
+            found[number] = _JudgedGate(name, gate, pairs, ComparisonVerdict.INCONCLUSIVE, text=pairs.obstacle)
         elif is_flat(shifts):
             found[number] = _constant(name, gate, at[max(at)], fmean(shifts))._replace(text=pairs.obstacle)
         else:
-            noisy[number] = _Seen(name, gate, pairs, at)
-    told = _tell_noisy(list(noisy.values()), reached[-1], priors)
+            noisy[number] = _NoisyGate(name, gate, pairs, at)
+    told = _judged_together(list(noisy.values()), reached[-1], priors)
     found |= dict(zip(noisy, told, strict=True))
     return [found[number] for number in range(len(cells))]
 
@@ -211,7 +213,7 @@ def _at_each_look(numbers: BlockNumbers, reached: Sequence[Look], name: str, gat
     return {look: pairs for look, pairs in found.items() if not pairs.obstacle}
 
 
-def _tell_noisy(seen: Sequence[_Seen], last: Look, priors: Mapping[str, Prior]) -> list[_Told]:
+def _judged_together(seen: Sequence[_NoisyGate], last: Look, priors: Mapping[str, Prior]) -> list[_JudgedGate]:
     """Return what is known of gates with noise, which are judged together; `last`: the last look that is reached."""
     if not seen:
         return []
@@ -225,22 +227,22 @@ def _tell_noisy(seen: Sequence[_Seen], last: Look, priors: Mapping[str, Prior]) 
     return [_settled_or_open(each, findings[place], over_all.get(place)) for place, each in enumerate(seen)]
 
 
-def _settled_or_open(seen: _Seen, finding: GateFinding, over_all: AllBlocks | None) -> _Told:
+def _settled_or_open(seen: _NoisyGate, finding: GateFinding, over_all: AllBlocks | None) -> _JudgedGate:
     """Return what is known of a gate: where later blocks cannot judge it any more, only what was settled before."""
     name, gate, pairs = seen.contender, seen.gate, seen.pairs
     look, judged = next(it for it in seen.at.items() if it[0].blocks == finding.blocks)
     if pairs.obstacle and is_open(finding, _statistical(gate)):
-        return _Told(name, gate, pairs, ComparisonVerdict.INCONCLUSIVE, text=pairs.obstacle)
+        return _JudgedGate(name, gate, pairs, ComparisonVerdict.INCONCLUSIVE, text=pairs.obstacle)
     newest = seen.at[max(seen.at)]
     if newest.tasks != judged.tasks:  # a mean of other tasks is another number
         newest, over_all = judged, None
     if over_all and over_all.blocks == finding.blocks:
         over_all = None  # its finding says it
     verdict = ComparisonVerdict(finding.verdict)
-    return _Told(name, gate, newest, verdict, finding, over_all, text=pairs.obstacle, alpha=look.alpha)
+    return _JudgedGate(name, gate, newest, verdict, finding, over_all, text=pairs.obstacle, alpha=look.alpha)
 
 
-def _without_unmeasured(spec: ComparisonSpec, told: list[_Told]) -> tuple[list[_Told], list[str]]:
+def _without_unmeasured(spec: ComparisonSpec, told: list[_JudgedGate]) -> tuple[list[_JudgedGate], list[str]]:
     """Return the gates without default ones that nothing was measured for, and what is said of those.
 
     Nobody asked for them by name, so a track of few requests is not inconclusive because of its p99. A contender of
@@ -271,42 +273,42 @@ def _margin(gate: GateSpec) -> float:
     return (gate.margin or 0) / 100
 
 
-def _exact(name: str, gate: GateSpec, pairs: Pairs) -> _Told:
+def _exact(name: str, gate: GateSpec, pairs: Pairs) -> _JudgedGate:
     """Return what a number without noise says: any change that is the same in all blocks is real."""
     one, two = set(pairs.baseline), set(pairs.contender)
     if pairs.baseline == pairs.contender:
-        return _Told(name, gate, pairs, ComparisonVerdict.NO_DIFFERENCE, shift=0.0)
+        return _JudgedGate(name, gate, pairs, ComparisonVerdict.NO_DIFFERENCE, shift=0.0)
     if len(one) > 1 or len(two) > 1:
         text = unsteady_sentence(gate_title(gate, pairs), pairs)
-        return _Told(name, gate, pairs, ComparisonVerdict.INCONCLUSIVE, text=text)
+        return _JudgedGate(name, gate, pairs, ComparisonVerdict.INCONCLUSIVE, text=text)
     more = pairs.contender[0] > pairs.baseline[0]
     worse = METRICS[gate.metric].any_change_is_worse or more != METRICS[gate.metric].more_is_better
     verdict = ComparisonVerdict.REGRESSED if worse else ComparisonVerdict.IMPROVED
-    return _Told(name, gate, pairs, verdict, shift=1.0 if worse else -1.0)
+    return _JudgedGate(name, gate, pairs, verdict, shift=1.0 if worse else -1.0)
 
 
-def _constant(name: str, gate: GateSpec, pairs: Pairs, shift: float) -> _Told:
+def _constant(name: str, gate: GateSpec, pairs: Pairs, shift: float) -> _JudgedGate:
     """Return what a number says that could have noise and showed none: no test, its change against the margin."""
     if abs(shift) < math.log1p(_margin(gate)):
         verdict = ComparisonVerdict.NO_DIFFERENCE
     else:
         verdict = ComparisonVerdict.REGRESSED if shift > 0 else ComparisonVerdict.IMPROVED
-    return _Told(name, gate, pairs, verdict, shift=shift)
+    return _JudgedGate(name, gate, pairs, verdict, shift=shift)
 
 
-def _deciding(told: Sequence[_Told]) -> list[_Told]:
+def _deciding(told: Sequence[_JudgedGate]) -> list[_JudgedGate]:
     """Return the gates without those that are only reported, or all where every one is."""
     return [each for each in told if each.gate.policy != "reportOnly"] or list(told)
 
 
-def _is_futile(told: Sequence[_Told], deciding: Sequence[_Told], last: Look) -> bool:
+def _is_futile(told: Sequence[_JudgedGate], deciding: Sequence[_JudgedGate], last: Look) -> bool:
     # What is only reported shares the level, too; what is shown already shares it no more.
     tests = sum(each.verdict == ComparisonVerdict.INCONCLUSIVE for each in told)
     still = [each for each in deciding if each.is_open]
     return all(each.finding is None or is_futile(each.finding, _margin(each.gate), last, tests) for each in still)
 
 
-def _given_up(verdict: ComparisonVerdict, deciding: Sequence[_Told], last: Look) -> str:
+def _given_up(verdict: ComparisonVerdict, deciding: Sequence[_JudgedGate], last: Look) -> str:
     """Return why it need not be raced to the last look, where the verdict does not say it."""
     if verdict == ComparisonVerdict.INCONCLUSIVE:
         return f"; not even {last.blocks} blocks would settle it at this noise"
@@ -315,7 +317,7 @@ def _given_up(verdict: ComparisonVerdict, deciding: Sequence[_Told], last: Look)
 
 
 def _contender(
-    spec: ComparisonSpec, name: str, told: Sequence[_Told], numbers: BlockNumbers, final: bool
+    spec: ComparisonSpec, name: str, told: Sequence[_JudgedGate], numbers: BlockNumbers, final: bool
 ) -> ContenderStatus:
     gates = [with_worsening_told(_gate_status(spec, each, numbers, final)) for each in told]
     deciding = [gate for gate in gates if gate.policy != "reportOnly"] or gates
@@ -325,7 +327,7 @@ def _contender(
     return ContenderStatus(name=name, verdict=value, sentence=sentence, gates=gates)
 
 
-def _gate_status(spec: ComparisonSpec, told: _Told, numbers: BlockNumbers, final: bool) -> GateStatus:
+def _gate_status(spec: ComparisonSpec, told: _JudgedGate, numbers: BlockNumbers, final: bool) -> GateStatus:
     gate, pairs, kind = told.gate, told.pairs, METRICS[told.gate.metric]
     known = bool(pairs.baseline)
     one, two = pairs.medians() if known else (None, None)
@@ -357,7 +359,7 @@ def _gate_status(spec: ComparisonSpec, told: _Told, numbers: BlockNumbers, final
     )
 
 
-def _more_blocks(told: _Told) -> int:
+def _more_blocks(told: _JudgedGate) -> int:
     """Return about how many more blocks would settle a gate; 0 for one that is settled, or where it is not known."""
     if told.finding is None or not told.is_open:
         return 0
@@ -366,7 +368,7 @@ def _more_blocks(told: _Told) -> int:
     return told.finding.more_blocks
 
 
-def _gate_sentence(told: _Told, change: float | None, noise: str) -> str:
+def _gate_sentence(told: _JudgedGate, change: float | None, noise: str) -> str:
     title = gate_title(told.gate, told.pairs)
     if told.finding:
         more = METRICS[told.gate.metric].more_is_better
@@ -379,7 +381,7 @@ def _gate_sentence(told: _Told, change: float | None, noise: str) -> str:
     return exact_sentence(title, share, len(told.pairs.baseline), told.pairs.medians(), unit)
 
 
-def _interval(told: _Told) -> tuple[float | None, float | None, float | None, float | None]:
+def _interval(told: _JudgedGate) -> tuple[float | None, float | None, float | None, float | None]:
     """Return change, both ends of its interval and its confidence, in per cent, as far as they are known."""
     if told.finding:
         more = METRICS[told.gate.metric].more_is_better
@@ -392,7 +394,7 @@ def _interval(told: _Told) -> tuple[float | None, float | None, float | None, fl
     return exact, exact, exact, None
 
 
-def _all_blocks(told: _Told) -> AllBlocksStatus | None:
+def _all_blocks(told: _JudgedGate) -> AllBlocksStatus | None:
     if told.all_blocks is None:
         return None
     more = METRICS[told.gate.metric].more_is_better
@@ -401,7 +403,7 @@ def _all_blocks(told: _Told) -> AllBlocksStatus | None:
     return AllBlocksStatus(blocks=told.all_blocks.blocks, change=change, low=low, high=high, confidence=confidence)
 
 
-def _spread(told: _Told) -> float | None:
+def _spread(told: _JudgedGate) -> float | None:
     kind, pairs = METRICS[told.gate.metric], told.pairs
     if kind.exact or len(pairs.baseline) < 2:
         return None
@@ -415,7 +417,7 @@ def _noise(found: Sequence[float]) -> float | None:
     return 100 * as_change(math.sqrt(fmean(each * each for each in found))) if found else None
 
 
-def _passed(spec: ComparisonSpec, told: _Told, final: bool) -> bool | None:
+def _passed(spec: ComparisonSpec, told: _JudgedGate, final: bool) -> bool | None:
     """Return what a gate means for the whole; None where it decides nothing, or is open."""
     if told.gate.policy == "reportOnly":
         return None
@@ -446,7 +448,7 @@ def _sentence(contenders: Sequence[ContenderStatus], verdict: ComparisonVerdict)
     return f"variants disagree: {text}" if verdict == ComparisonVerdict.MIXED and not trades else text
 
 
-def _paced(told: _Told, numbers: BlockNumbers) -> str:
+def _paced(told: _JudgedGate, numbers: BlockNumbers) -> str:
     """Return of which tasks a mean throughput tells only whether the rate was kept, as a sentence; "" of none."""
     if told.gate.metric != "throughput" or not told.pairs.tasks:
         return ""
@@ -459,7 +461,7 @@ def _paced(told: _Told, numbers: BlockNumbers) -> str:
     )
 
 
-def _findings(told: Sequence[_Told], numbers: BlockNumbers, *, early: bool) -> list[str]:
+def _findings(told: Sequence[_JudgedGate], numbers: BlockNumbers, *, early: bool) -> list[str]:
     found = []
     if early and any(each.verdict in WORSE | BETTER for each in told if each.finding):
         found.append("what is decided early is estimated somewhat too large: more blocks would say its size better")

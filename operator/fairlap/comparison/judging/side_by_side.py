@@ -126,7 +126,7 @@ def judge_side_by_side(
 
 def _all_have(races: Sequence[Raced], number: Number) -> bool:
     """Tell whether all races have a number, and by the same source: a device's bytes are no container's."""
-    columns = number.kind.about.columns
+    columns = number.kind.metric.columns
     told = {race.sources.get(columns, "") for race in races if columns} - {""}
     return all(number in race.values for race in races) and len(told) <= 1
 
@@ -201,8 +201,8 @@ class _Arms:
 
     def unit(self, numbers: Sequence[Number]) -> str:
         """Return the unit of some numbers of one kind: that of their tasks where all have the same."""
-        units = {unit for number in numbers for unit in self.units(number) or [numbers[0].kind.about.unit]}
-        return units.pop() if len(units) == 1 else numbers[0].kind.about.unit
+        units = {unit for number in numbers for unit in self.units(number) or [numbers[0].kind.metric.unit]}
+        return units.pop() if len(units) == 1 else numbers[0].kind.metric.unit
 
 
 def _margins(races: Iterable[Raced]) -> dict[Kind, float]:
@@ -232,10 +232,10 @@ def _title(numbers: Sequence[Number]) -> str:
     """Return what a gate over some numbers of one kind is about."""
     kind = numbers[0].kind
     if kind == Kind.STORE:
-        return kind.words
+        return kind.label
     if kind == Kind.CAPACITY:
-        return f"{kind.words} of {numbers[0].task}"
-    return f"{kind.words}, geometric mean of {counted(len(numbers), 'task')}"
+        return f"{kind.label} of {numbers[0].task}"
+    return f"{kind.label}, geometric mean of {counted(len(numbers), 'task')}"
 
 
 def _hints(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
@@ -353,13 +353,13 @@ def _notes(arms: _Arms, there: Mapping[Number, Sequence[str]]) -> Iterable[str]:
     missing = [task for task in tasks if not any(number.task == task for number in there)]
     if missing:
         yield f"not compared, since not every race has it: {', '.join(missing)}"
-    used = dict.fromkeys(number for race in everyone for number in race.values if number.kind.about.columns)
-    if lacking := dict.fromkeys(number.kind.words for number in used if number not in there):
+    used = dict.fromkeys(number for race in everyone for number in race.values if number.kind.metric.columns)
+    if lacking := dict.fromkeys(number.kind.label for number in used if number not in there):
         yield f"not compared, since not every race has it by the same source: {', '.join(lacking)}"
     yield from told_apart(apart)
-    told_by = everyone[0].sources.get(Kind.DISK.about.columns)
+    told_by = everyone[0].sources.get(Kind.DISK.metric.columns)
     if any(number.kind == Kind.DISK for number in common) and told_by == OF_DEVICE:
-        yield f"{Kind.DISK.words} are of the whole device, whoever wrote: Elasticsearch knows no container"
+        yield f"{Kind.DISK.label} are of the whole device, whoever wrote: Elasticsearch knows no container"
     yield from _left_out(arms, common, set(apart))
 
 
@@ -378,18 +378,18 @@ def _left_out(arms: _Arms, common: Sequence[Number], apart: Collection[Number]) 
     there = set(common)
     tasks = list(dict.fromkeys(number.task for number in common if number.task))
     fewer = "not every race had as many" if all(race.judged for race in arms.everyone) else "the files prove fewer"
-    for kind in [kind for kind in deciding if kind.about.of_tasks]:
+    for kind in [kind for kind in deciding if kind.metric.of_tasks]:
         absent = [task for task in tasks if Number(task, kind) not in there and Number(task, kind) not in apart]
         few = [task for task in tasks if Number(task, kind) in there and not _is_supported(arms, Number(task, kind))]
-        if kind.about.percentile and kind != Kind.P50:
+        if kind.metric.percentile and kind != Kind.P50:
             # Rally gives a high percentile only where there are requests enough.
             few += [task for task in absent if Number(task, Kind.P50) in there]
             absent = [task for task in absent if task not in few]
         if absent:
-            yield f"{kind.words} of {_named(absent)} decides nothing: not every race has a number above 0 of it"
+            yield f"{kind.label} of {_named(absent)} decides nothing: not every race has a number above 0 of it"
         if few:
-            needed = f"it needs {kind.about.requests} requests, and {fewer}"
-            yield f"{kind.about.percentile} of {_named(few)} decides nothing: {needed}"
+            needed = f"it needs {kind.metric.requests} requests, and {fewer}"
+            yield f"{kind.metric.percentile} of {_named(few)} decides nothing: {needed}"
 
 
 def _named(tasks: Sequence[str]) -> str:

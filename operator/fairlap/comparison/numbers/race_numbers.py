@@ -41,19 +41,19 @@ class Kind(Enum):
     DISK = "diskWriteBytes"
 
     @property
-    def about(self) -> MetricKind:
+    def metric(self) -> MetricKind:
         """What is known of the metric."""
         return METRICS[self.value]
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """As people read it."""
-        return self.about.words
+        return self.metric.words
 
     @property
     def more_is_better(self) -> bool:
         """Whether a larger number is a better one."""
-        return self.about.more_is_better
+        return self.metric.more_is_better
 
 
 _TIMESTAMP = re.compile(r"\d{8}T\d{6}Z")
@@ -77,7 +77,7 @@ class Number(NamedTuple):
 
     def __str__(self) -> str:
         """Return it as people read it."""
-        return f"{self.task} {self.kind.words}".strip()
+        return f"{self.task} {self.kind.label}".strip()
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ def _supported(task: Mapping[str, Any]) -> Iterator[Number]:
     given = as_mapping(task.get("service_time"))
     least = max((count for key, count in _GIVEN_FROM.items() if key in given), default=1)
     for kind in _PERCENTILES:
-        if least >= kind.about.requests:
+        if least >= kind.metric.requests:
             yield Number(str(task["task"]), kind)
 
 

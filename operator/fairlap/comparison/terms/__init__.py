@@ -2,4 +2,5 @@
 
 Pure. Knows no race. May be imported by `comparison.facts`, `comparison.numbers`, `comparison.variants`,
 `comparison.noise`, `comparison.judging`, `comparison_report`, `plan.comparison`, `runtime` and `cli`.
+From outside: all of it.
 """

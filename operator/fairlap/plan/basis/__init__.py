@@ -2,4 +2,5 @@
 
 Pure. May be imported by `plan.lifetimes`, `plan.explain`, `plan.verdict`, `plan.acceptance`, `plan`,
 `plan.stages`, `plan.comparison`, `manifests`, `machines` and `runtime`.
+From outside: all of it.
 """

@@ -85,7 +85,7 @@ class Seen:
     settings: Settings
     now: datetime
     turn: Turn
-    check_turn: Turn = field(default_factory=lambda: Turn(mine=False))
+    check_turn: Turn = field(default_factory=lambda: Turn(may_go=False))
     """its turn among the track checks that run before a Benchmark holds a place for races"""
     kept: Mapping[str, str] = field(default_factory=dict)
     """Benchmarks that are over and whose clusters are still there: their names by uid"""

@@ -151,7 +151,7 @@ def _between_blocks(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], j
     if spent and enough_to_judge(spec.design, status.blocks):
         return answer_without_retries(seen, variants, judges, spent)
     number, upcoming, again = next_number(status.blocks), next_title(spec, status.blocks), wake_in(seen.now, deadline)
-    if not seen.turn.mine:
+    if not seen.turn.may_go:
         text = f"{upcoming} · {describe_wait(seen.turn, 'in the queue')}"
         return ComparisonPlan(changed(status, phase="Queued", progress=one_line(text)), wake_in=again)
     return begin_block(replace(seen, status=status), number)

@@ -34,12 +34,12 @@ def between_steps(seen: Seen) -> Plan:
     if upcoming == CHECK and spec.checked_by and (taken := _take_over(seen)):
         return taken
     if upcoming == CHECK and spec.target is None:
-        if not seen.check_turn.mine:
+        if not seen.check_turn.may_go:
             words = describe_wait(seen.check_turn, "in the line for track checks")
             return Plan(update(status, phase="Pending", progress=words))
         return _check_track(replace(seen, status=update(status, queued_time=None)))
     # On an existing cluster even a look waits for its turn: before that it would see another Benchmark's indices.
-    if not seen.turn.mine:
+    if not seen.turn.may_go:
         # A place that its Comparison no longer lends is not its to keep: others wait for it.
         admitted = None if seen.turn.led_by else status.admitted_time
         words = describe_wait(seen.turn, "in the queue")

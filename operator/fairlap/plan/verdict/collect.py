@@ -265,14 +265,15 @@ def _remarks(seen: Seen, race: RaceStatus, record: Record) -> list[RaceRemark]:
     if _noted(seen, PAGE_CACHE_OUTCOME_ANNOTATION) == PAGE_CACHE_KEPT:
         said = [*said, RaceRemark(Reason.PAGE_CACHE_KEPT, race.page_cache)]
     unread = unread_tasks(record)
-    disturbed = disturbance.remarks(
-        table, race.elasticsearch_on, race.load_generator_on, disturbance.reading_tasks(record), unread,
+    watch = table.watch if table else None
+    found = [] if watch is None else disturbance.disturbances(
+        watch, race.elasticsearch_on, race.load_generator_on, disturbance.reading_tasks(record), unread,
         over_http=record.http is not None, in_turn=seen.subject.spec.in_turn is not None,
     )  # fmt: skip
     # What runs behind an HTTP target is not known, so its machines cannot be looked at.
     of_machines = [] if record.http else machine_remarks(table)
     throttled = throttled_nodes.remarks(table, unread)
-    return [*said, *of_machines, *throttled, *disturbed]
+    return [*said, *of_machines, *throttled, *disturbance.remarks(found)]
 
 
 def _observe_violation(violation: Violation, message: str) -> tuple[Observation, ...]:

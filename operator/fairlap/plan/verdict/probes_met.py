@@ -30,7 +30,7 @@ def violation(record: Record, spec: BenchmarkSpec) -> Violation | None:
 
 def _not_met(probe: Probe, found: ProbeRecord) -> str:
     low, high = probe.between
-    bounds = f"must be between {_words(low)} and {_words(high)}"
+    bounds = f"must be between {_shown(low)} and {_shown(high)}"
     if probe.weight is None and probe.part is None:
         out = [it for it in found.hosts if it.own is None or not low <= it.own <= high]
         return f"race.probes {probe.name} {bounds} after the race: {_hosts(out)}" if out else ""
@@ -38,16 +38,16 @@ def _not_met(probe: Probe, found: ProbeRecord) -> str:
         return f"race.probes {probe.name} {bounds}, and cannot be told of this race: {found.why}; {_hosts(found.hosts)}"
     if low <= found.own <= high:
         return ""
-    short = float(_words(found.own))
-    own = _words(found.own) if not low <= short <= high else repr(found.own)
+    short = float(_shown(found.own))
+    own = _shown(found.own) if not low <= short <= high else repr(found.own)
     return f"race.probes {probe.name} is {own} in this race, and {bounds}: {_hosts(found.hosts)}"
 
 
 def _hosts(readings: tuple[ProbeReading, ...] | list[ProbeReading]) -> str:
-    texts = [f"at {it.host} it was {_words(it.before)} before and {_words(it.after)} after" for it in readings]
+    texts = [f"at {it.host} it was {_shown(it.before)} before and {_shown(it.after)} after" for it in readings]
     more = f"; and {len(texts) - _MOST_NAMED} hosts more" if len(texts) > _MOST_NAMED else ""
     return "; ".join(texts[:_MOST_NAMED]) + more
 
 
-def _words(value: float | None) -> str:
+def _shown(value: float | None) -> str:
     return "nothing" if value is None else f"{value:.6g}"

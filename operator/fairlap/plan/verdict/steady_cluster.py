@@ -52,7 +52,7 @@ def replicas_were_there(record: Record, spec: BenchmarkSpec) -> Violation | None
             continue
         for gap in _gaps(spans, missing.since, missing.until):
             if not gap.tolerated:
-                return Violation(Reason.REPLICAS_MISSING, _said(missing, gap))
+                return Violation(Reason.REPLICAS_MISSING, _missing_copies_sentence(missing, gap))
     return None
 
 
@@ -166,7 +166,7 @@ def _shared(span: Span, since: float | None, until: float | None) -> float:
     return min(span.end, span.end if until is None else until) - max(span.start, since)
 
 
-def _said(missing: MissingCopies, gap: _Gap) -> str:
+def _missing_copies_sentence(missing: MissingCopies, gap: _Gap) -> str:
     kind = "primary shard(s)" if missing.primary else "replica(s)"
     why = f" ({missing.why})" if missing.why else ""
     return (
@@ -182,7 +182,7 @@ def _in_motion(record: Record) -> Iterator[str]:
             continue  # every index begins so
         # On one node every replica stays away for good, which another remark says.
         if nodes > 1 or missing.primary or missing.why == _ADDED_LATER:
-            yield from (_said(missing, gap) for gap in _gaps(spans, missing.since, missing.until))
+            yield from (_missing_copies_sentence(missing, gap) for gap in _gaps(spans, missing.since, missing.until))
     for it in (record.course.recoveries or ())[:_MOST]:
         for gap in _gaps(spans, it.began_at, it.ended_at):
             copy = f"{it.shard}{'p' if it.primary else 'r'}"

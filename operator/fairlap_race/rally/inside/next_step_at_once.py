@@ -80,7 +80,7 @@ def tell_workers(worker: Any) -> None:
         # An older one would start the next step before its time, and be followed by others for ever.
         return woken(self, message, sender) if message.payload == self.turn else None
 
-    def tell(self: Any, _: Any, sender: Any) -> Any:
+    def go_on(self: Any, _: Any, sender: Any) -> Any:
         try:
             os.eventfd_read(self.told)
         except BlockingIOError:
@@ -91,7 +91,7 @@ def tell_workers(worker: Any) -> None:
         return woken(self, WakeupMessage(None, self.turn), sender)
 
     worker.__init__, worker.receiveMessage, worker.drive = make, receive, drive
-    worker.wakeupAfter, worker.receiveMsg_WakeupMessage, worker.receiveMsg_WatchMessage = wakeup_after, wakeup, tell
+    worker.wakeupAfter, worker.receiveMsg_WakeupMessage, worker.receiveMsg_WatchMessage = wakeup_after, wakeup, go_on
 
 
 def follow_at_once(driver: Any, race_control: Any, drive: Callable[[float], Any], grace: float) -> None:

@@ -101,9 +101,9 @@ class StepLooks:
     def look(self, step: int, ended: Iterable[str], next_ones: Iterable[str]) -> None:
         """Look at what the tasks `ended` of a step (1-based; 0 before the first) did, and what is before the next."""
         ended = tuple(ended)
-        searched, wrote = self._of(ended, self._plan.search_tasks), self._of(ended, self._plan.bulk_tasks)
-        asked, coming = self._of(ended, self._by_task), self._of(next_ones, self._by_task)
-        counted = self._of(next_ones, (*self._plan.search_tasks, *self._plan.bulk_tasks, *self._by_task))
+        searched, wrote = self._in_both(ended, self._plan.search_tasks), self._in_both(ended, self._plan.bulk_tasks)
+        asked, coming = self._in_both(ended, self._by_task), self._in_both(next_ones, self._by_task)
+        counted = self._in_both(next_ones, (*self._plan.search_tasks, *self._plan.bulk_tasks, *self._by_task))
         now = self._counters() if searched or wrote or asked or counted else None
         places = {task: self._shards_of(task) for task in {*searched, *asked, *coming}}
         if searched or wrote or asked:
@@ -119,7 +119,7 @@ class StepLooks:
         self._places = {task: places[task] for task in coming}
 
     @staticmethod
-    def _of(tasks: Iterable[str], known: Iterable[str]) -> list[str]:
+    def _in_both(tasks: Iterable[str], known: Iterable[str]) -> list[str]:
         return sorted(set(tasks) & set(known))
 
     def _counters(self) -> RequestCounters | None:

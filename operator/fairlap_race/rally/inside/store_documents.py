@@ -37,7 +37,7 @@ class Kept:
         """Return the index of a kind of documents."""
         return f"rally-{kind}-{self.month}"
 
-    def lines(self, kind: str) -> Iterator[str]:
+    def document_lines(self, kind: str) -> Iterator[str]:
         """Yield its documents, one a line without its end. Raises OSError."""
         with gzip.open(_file(self.folder, kind), "rt", encoding="utf-8") as lines:
             for line in lines:
@@ -78,9 +78,9 @@ def install(directory: Path, coordinator_class: Any, provider_class: Any) -> Non
 
 def write(folder: Path, race: Any, documents: Iterable[Any], template: Callable[[str], str]) -> None:
     """Write Rally's `race`, its results and the `documents` of its metrics store into `folder`; `about` comes last."""
-    _lines(folder, "metrics", documents)
-    _lines(folder, "results", race.to_result_dicts() if race.results else ())
-    _lines(folder, "races", (race.as_dict(),))
+    _write_lines(folder, "metrics", documents)
+    _write_lines(folder, "results", race.to_result_dicts() if race.results else ())
+    _write_lines(folder, "races", (race.as_dict(),))
     about = {
         "raceId": race.race_id,
         "month": f"{race.race_timestamp:%Y-%m}",
@@ -89,7 +89,7 @@ def write(folder: Path, race: Any, documents: Iterable[Any], template: Callable[
     (folder / _ABOUT).write_text(json.dumps(about), encoding="utf-8")
 
 
-def _lines(folder: Path, kind: str, documents: Iterable[Any]) -> None:
+def _write_lines(folder: Path, kind: str, documents: Iterable[Any]) -> None:
     with gzip.open(_file(folder, kind), "wt", compresslevel=1, encoding="utf-8") as out:
         for document in documents:
             out.write(json.dumps(dict(document), default=str, separators=(",", ":")) + "\n")

@@ -153,7 +153,7 @@ def _template_place(templates: Templates, name: str) -> Place | None:
     except Exception as error:
         for frame in reversed(traceback.extract_tb(error.__traceback__)):
             if frame.filename == "<template>":
-                lines, number = templates.lines(name), frame.lineno or 0
+                lines, number = templates.source_lines(name), frame.lineno or 0
                 return lines[number - 1] if 0 < number <= len(lines) else None
             place = _own_place(templates.track, frame)
             if place:

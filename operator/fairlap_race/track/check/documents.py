@@ -89,14 +89,14 @@ def _check_lines(path: Path, corpus: str, documents: Any, place: tuple[str, int,
             what += " (two for each document, because of includes-action-and-meta-data)"
         cure = f"Write {lines // each} as document-count" if lines % each == 0 else "Each document needs two lines"
         raise FoundError(Reason.CORPUS_COUNT_MISMATCH, what, cure, place, "corpus-count")
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(_corpus_lines(path), start=1):
         _check_document(path.name, number, line)
         if not whole:
             break
 
 
 def _check_empty_lines(path: Path) -> None:
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(_corpus_lines(path), start=1):
         if not line.strip():
             what, cure = "the line is empty, and Rally takes each line for a document", "Remove the line"
             raise FoundError(Reason.CORPUS_COUNT_MISMATCH, what, cure, (path.name, number, ""), "corpus-empty-line")
@@ -143,7 +143,7 @@ def _count(path: Path) -> int | None:
     return lines + (last != b"\n")
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+def _corpus_lines(path: Path) -> Iterator[bytes]:
     file = _open(path)
     if file is not None:
         with file:

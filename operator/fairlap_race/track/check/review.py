@@ -36,7 +36,7 @@ from fairlap_race.track.check.tasks import (
     task_errors,
     unsweepable,
 )
-from fairlap_race.track.check.text import duplicate_keys, quoted, windows_line, words
+from fairlap_race.track.check.text import duplicate_keys, quoted, text_counts, windows_line
 from fairlap_race.track.check.undefined import EmptyVariable, empty_variables
 from fairlap_race.track.child import answer_parent
 from fairlap_race.track.effects import changes_of_what_is_left, deleted_at_last
@@ -146,7 +146,7 @@ def _track_findings(
     complete: bool,
 ) -> Iterator[Finding]:
     every = track.challenges if request.every_challenge else [track.find_challenge_or_default(request.challenge or "")]
-    texts = _words(templates, spec)
+    texts = _text_counts_of_track(templates, spec)
     added = load_plugins(request, answer.params) if complete and track.has_plugins else set()
     for challenge in every:
         for error in (
@@ -307,11 +307,11 @@ def _bodies(templates: Templates, spec: dict[str, Any]) -> Iterator[str]:
     yield from dict.fromkeys(name for name in names if isinstance(name, str) and (templates.track / name).is_file())
 
 
-def _words(templates: Templates, spec: dict[str, Any]) -> Counter[str]:
-    found = words(spec)
+def _text_counts_of_track(templates: Templates, spec: dict[str, Any]) -> Counter[str]:
+    found = text_counts(spec)
     for name in _bodies(templates, spec):
         try:
-            found += words(json.loads(templates.render(name, includes=False).text))
+            found += text_counts(json.loads(templates.render(name, includes=False).text))
         except Exception:  # noqa: S112 - body_errors says what is wrong with it
             continue
     for path in sorted(templates.track.rglob("*.py")):

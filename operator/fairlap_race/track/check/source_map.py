@@ -100,7 +100,7 @@ class Templates:
         except Exception:
             return Rendered(rendered(mark=False))
 
-    def lines(self, name: str) -> list[Place]:
+    def source_lines(self, name: str) -> list[Place]:
         """Return the source line of each line of the file `name` after Rally put the collected parts into it."""
         found: list[Place] = []
         best: tuple[int, Place] | None = None

@@ -14,7 +14,7 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.record import Outcome, Rally, Record, TargetReport, timestamp
 from fairlap_race.contract.track_record import TrackRecord
 from fairlap_race.corpora.corpora import CorporaSource
-from fairlap_race.corpora.need import Tell
+from fairlap_race.corpora.need import ShowProgress
 from fairlap_race.errors import StoppedError, TrackError
 from fairlap_race.rally.config import Files
 from fairlap_race.rally.releases import rally_version
@@ -27,7 +27,7 @@ from fairlap_race.track.ready import BUILTIN_TRACKS, get_ready
 def check(
     spec: RaceSpec,
     work: Path,
-    tell: Tell = lambda *_: None,
+    show_progress: ShowProgress = lambda *_: None,
     stop: threading.Event | None = None,
     builtin_tracks: Path = BUILTIN_TRACKS,
 ) -> Record:
@@ -39,9 +39,11 @@ def check(
     started = time.time()
     track, outcome, planned = TrackRecord(params=dict(spec.params)), Outcome(), None
     stop = stop or threading.Event()
-    corpora = CorporaSource(spec.corpora, work / "corpora", spec.offline, stop, tell, os.environ.get("POD_NAME", ""))
+    corpora = CorporaSource(
+        spec.corpora, work / "corpora", spec.offline, stop, show_progress, os.environ.get("POD_NAME", "")
+    )
     try:
-        found = get_ready(spec, work, corpora, tell, stop, builtin_tracks)
+        found = get_ready(spec, work, corpora, show_progress, stop, builtin_tracks)
         track = replace(track, digest=found.digest, repository=found.repository, revision=found.revision)
         answer, finding = _diagnose(make_request(spec, found, Files(work).data_cache), work, stop)
         track = make_track_record(answer, found, spec)

@@ -147,7 +147,7 @@ def _check_task(track: Any, challenge: Any, leaf: Any, added: set[str], rendered
     except Exception as error:
         missing = isinstance(error, FileNotFoundError)  # which is a matter of the operation, whatever task uses it
         subject = f"operation {operation.name}" if missing else f"task {leaf.name}"
-        words, place = _words(error), _place(rendered, challenge, leaf)
+        words, place = _error_sentence(error), _place(rendered, challenge, leaf)
         what = f"{subject}: {words}"
         if isinstance(error, ModuleNotFoundError):
             raise PackageMissingError(_reason(error), what, words, place) from None
@@ -212,7 +212,7 @@ def _cure(error: Exception) -> str:
     return "Put the file beside track.json" if isinstance(error, FileNotFoundError) else ""
 
 
-def _words(error: Exception) -> str:
+def _error_sentence(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"there is no {error}, neither in Rally nor in track.py"
     if isinstance(error, FileNotFoundError) and error.filename:

@@ -43,7 +43,7 @@ def windows_line(data: bytes) -> int | None:
     return None if at < 0 else 1 + data.count(b"\n", 0, at)
 
 
-def words(value: Any) -> Counter[str]:
+def text_counts(value: Any) -> Counter[str]:
     """Return how often each text stands in the JSON `value`, but for names, descriptions and a pipeline's own id."""
     return Counter(_texts(value))
 

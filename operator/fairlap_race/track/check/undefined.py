@@ -35,7 +35,7 @@ class EmptyVariable:
     place: Place | None
 
 
-class _Told(jinja2.Undefined):  # type: ignore[misc]
+class _MarkedUndefined(jinja2.Undefined):  # type: ignore[misc]
     """Renders as a mark instead of as nothing."""
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class _Told(jinja2.Undefined):  # type: ignore[misc]
 def empty_variables(templates: Templates, name: str, includes: bool) -> Iterator[EmptyVariable]:
     """Yield the variables without a value in the texts of the file `name`, which must render to JSON."""
     # Rally makes its own Jinja2 environment and takes no option for it.
-    telling: Any = functools.partial(jinja2.Environment, undefined=_Told)
+    telling: Any = functools.partial(jinja2.Environment, undefined=_MarkedUndefined)
     with mock.patch.object(jinja2, "Environment", telling), contextlib.suppress(Exception):
         rendered = templates.render(name, includes)
         # Outside of a text nothing is what was meant, as in a list of optional members.

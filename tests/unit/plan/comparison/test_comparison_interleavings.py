@@ -44,7 +44,7 @@ class World:
         return self.random.random() < share
 
     def turn(self, status: ComparisonStatus) -> Turn:
-        return Turn(mine=bool(status.admitted_time) or self.free, ahead=0 if self.free else 1, behind="ns/other")
+        return Turn(may_go=bool(status.admitted_time) or self.free, ahead=0 if self.free else 1, behind="ns/other")
 
     free = True
 

@@ -104,7 +104,7 @@ def test_a_whole_comparison() -> None:
 def test_what_is_over_is_never_changed() -> None:
     film = Film().run()
     film.status = film.status.model_copy(update={"progress": "as it was"})
-    todo = film.step(records=None, races={}, confirmed=False, turn=Turn(mine=False))
+    todo = film.step(records=None, races={}, confirmed=False, turn=Turn(may_go=False))
     assert todo == ComparisonPlan(film.status)
 
 
@@ -248,11 +248,11 @@ def test_who_needs_more_machines_than_the_first_race_had_is_not_bound_to_them() 
 
 def test_the_place_is_held_over_a_block_and_given_up_after_it() -> None:
     film = Film()
-    film.turn = Turn(mine=False, ahead=2, behind="ns/other")
+    film.turn = Turn(may_go=False, ahead=2, behind="ns/other")
     film.step()
     assert (film.status.phase, film.status.admitted_time) == ("Queued", None)
     assert film.status.progress == "preparing · waiting for 2 before it in the queue, the last is ns/other"
-    film.turn = Turn(mine=True, wanted="2026-01-01T00:10:00Z")
+    film.turn = Turn(may_go=True, wanted="2026-01-01T00:10:00Z")
     film.until("Recording", 1, 3)
     assert film.status.admitted_time and film.status.queued_time is None
     film.step(), film.step()
@@ -851,10 +851,10 @@ def test_a_deadline_does_not_count_while_it_is_suspended_before_it_began(after: 
     film.step()
     assert (film.status.phase, film.status.progress) == ("Pending", "suspended before the preparation")
     film.spec = film.spec.model_copy(update={"suspend": False})
-    film.turn = Turn(mine=False)
+    film.turn = Turn(may_go=False)
     film.step()
     assert film.status.phase == "Queued" and film.status.start_time == stamp(film.now)
-    film.turn, film.now = Turn(mine=True), film.now + after
+    film.turn, film.now = Turn(may_go=True), film.now + after
     film.step()
     assert (film.status.reason == "DeadlineReached") is ends
 
@@ -869,10 +869,10 @@ def test_a_deadline_does_not_count_while_it_is_suspended_between_blocks(after: t
         film.now += timedelta(days=days)
         assert film.step().wake_in is None and film.status.suspended_time
         film.spec = film.spec.model_copy(update={"suspend": False})
-        film.turn = Turn(mine=False)
+        film.turn = Turn(may_go=False)
         film.step()
         assert film.status.phase == "Queued" and film.status.suspended_time is None
-    film.turn, film.now = Turn(mine=True), film.now + after
+    film.turn, film.now = Turn(may_go=True), film.now + after
     film.step()
     assert (film.status.completion_time is not None) is ends
     assert ("the deadline of 24h was reached" in " ".join([film.status.progress, *film.status.findings])) is ends

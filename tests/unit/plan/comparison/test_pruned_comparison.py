@@ -46,7 +46,7 @@ class Life:
     """whether it waits where a field that steers is not stored"""
 
     def __post_init__(self) -> None:
-        self.now, self.turn, self.court = START, Turn(mine=True), Court(Said(settled=False))
+        self.now, self.turn, self.court = START, Turn(may_go=True), Court(Said(settled=False))
         self.status, self.waits = ComparisonStatus(), False
         self.races: dict[str, SeenRace] = {}
         self.records: dict[int, BlockRecord] = {}
@@ -84,7 +84,7 @@ class Life:
         body = {"metadata": {"uid": "u-1", "namespace": "ns", "name": "upgrade", "creationTimestamp": stamp(START)},
                 "status": status_json(self.status)}  # fmt: skip
         line = summarize_comparison(body)
-        turn = self.turn if line.lines_up or line.admitted else Turn(mine=False)
+        turn = self.turn if line.lines_up or line.admitted else Turn(may_go=False)
         there = [self.status.block] if self.status.block else []
         read = {block.number for block in self.status.blocks if block.record} | {block.number for block in there}
         records = {number: record for number, record in self.records.items() if number in read}

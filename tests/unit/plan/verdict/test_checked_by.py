@@ -37,7 +37,7 @@ def before_check(of: BenchmarkSpec) -> Seen:
         begun = begun.model_copy(
             update={"target": HERE, "version": "8.11.0", "finished_step": PROBE, "admitted_time": stamp(START)}
         )
-    return seen(begun, of, turn=Turn(mine=True))
+    return seen(begun, of, turn=Turn(may_go=True))
 
 
 def checked(of: BenchmarkSpec, record: Record) -> BenchmarkStatus:
@@ -47,7 +47,7 @@ def checked(of: BenchmarkSpec, record: Record) -> BenchmarkStatus:
     children = Children(job=job(), progress=progress("done"))
     running = look.status.model_copy(update={"step": step})
     collected = plan(replace(look, status=running, children=children, records={CHECK: record}))
-    gone = plan(replace(look, status=collected.status, turn=Turn(mine=False, behind="x"), records={}))
+    gone = plan(replace(look, status=collected.status, turn=Turn(may_go=False, behind="x"), records={}))
     assert gone.status.step is None
     return gone.status
 
@@ -103,7 +103,7 @@ def test_what_is_taken_over_is_what_a_check_finds(
     assert told and known and (told.status, told.reason) == ("True", "CheckedByOther")
     assert told.message == f"checked by first: {known.message}"
     assert {each.type for each in todo.status.conditions} == {each.type for each in own.conditions}
-    again = plan(seen(todo.status, asks, turn=Turn(mine=True)))
+    again = plan(seen(todo.status, asks, turn=Turn(may_go=True)))
     assert again.status.step and again.status.step.name == "smoke", "and it goes on"
 
 
@@ -113,7 +113,7 @@ CHECKER = Checker(of_kind(False), OWN)
 
 
 def test_it_needs_no_place_and_no_job() -> None:
-    todo = taken(ASKS, CHECKER, check_turn=Turn(mine=False, behind="ns/x"), turn=Turn(mine=False, behind="ns/x"))
+    todo = taken(ASKS, CHECKER, check_turn=Turn(may_go=False, behind="ns/x"), turn=Turn(may_go=False, behind="ns/x"))
     assert is_taken(todo) and not todo.create and todo.status.admitted_time is None
     assert todo.status.progress == "track check: that of first holds"
 
@@ -147,7 +147,7 @@ def refused() -> BenchmarkStatus:
 def test_in_every_other_case_the_track_is_checked(checker: Checker) -> None:
     todo = taken(ASKS, checker)
     assert todo.status.step and todo.status.step.name == CHECK
-    waits = taken(ASKS, checker, check_turn=Turn(mine=False, ahead=1, behind="ns/x"))
+    waits = taken(ASKS, checker, check_turn=Turn(may_go=False, ahead=1, behind="ns/x"))
     assert waits.status.step is None and "ns/x" in waits.status.progress, "in its turn"
 
 

@@ -45,6 +45,7 @@ def judged(
     of: BenchmarkSpec | None = None,
     watch: MachineWatch | None = None,
     there: dict[str, Any] | None = None,
+    with_table: bool = True,
     **changes: Any,
 ) -> BenchmarkStatus:
     """Return the status after a race with this record; Elasticsearch ran on n1; `there`: children that are others."""
@@ -55,7 +56,8 @@ def judged(
         around |= {"elasticsearch": None, "pods": []}
     children = Children(**{**around, "progress": progress("done"), **(there or {})})
     now = seen(status.model_copy(update={"step": at}), of, children=children, **changes)
-    return plan(replace(now, records={step: record}, resources={step: MachineTable(watch=watch)})).status
+    table = MachineTable(watch=watch) if with_table else None
+    return plan(replace(now, records={step: record}, resources={step: table})).status
 
 
 def told(status: BenchmarkStatus, kind: str) -> tuple[str, str]:
@@ -73,6 +75,13 @@ def test_what_disturbed_a_pause_is_no_disturbed_machine(kind: str, found: bool) 
     remarks = judged(record, watch=MachineWatch(tasks=(stolen,))).races[0].remarks
     said = "".join(it.message for it in remarks if it.reason == "MachineDisturbed")
     assert ("hypervisor" in said) is found
+
+
+@pytest.mark.parametrize("with_table", [True, False], ids=["no watch", "no table"])
+def test_where_no_machine_was_watched_none_is_called_disturbed(with_table: bool) -> None:
+    record = replace(good_record(), first_request_at=rec.timestamp(START.timestamp()))
+    remarks = judged(record, with_table=with_table).races[0].remarks
+    assert "MachineDisturbed" not in {it.reason for it in remarks}
 
 
 DROPPED, KEPT = "the page cache was dropped on n1", "the page cache was not dropped on n1: no"

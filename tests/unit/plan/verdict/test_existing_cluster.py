@@ -52,7 +52,7 @@ def test_its_steps() -> None:
 
 def test_nothing_happens_before_its_turn_and_then_it_starts_without_provisioning() -> None:
     begun = BenchmarkStatus(phase="Pending", start_time="2026-01-01T00:00:00Z")
-    waiting = plan(seen(begun, spec(), turn=Turn(mine=False, ahead=1, behind="ns/other")))
+    waiting = plan(seen(begun, spec(), turn=Turn(may_go=False, ahead=1, behind="ns/other")))
     assert waiting.status.phase == "Queued"
     going = plan(seen(begun, spec())).status
     assert going.step

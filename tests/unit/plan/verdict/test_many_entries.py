@@ -108,13 +108,13 @@ def test_pipelines() -> None:
 
 def test_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    behind = document_count._Behind.indices
+    behind = document_count._IndicesBehind.indices
 
     def indices(self: Any, name: str) -> frozenset[str]:
         asked.append(name)
         return behind(self, name)
 
-    monkeypatch.setattr(document_count._Behind, "indices", indices)
+    monkeypatch.setattr(document_count._IndicesBehind, "indices", indices)
     record = good_record()
     track = replace(record.track, expected_documents={f"i{n}": n for n in range(MANY)})
     record = replace(record, track=track, indices=tuple(IndexRecord(f"i{n}", documents=n) for n in range(MANY)))
@@ -183,7 +183,7 @@ def test_spans_and_what_machines_used_in_them(names: list[str], monkeypatch: pyt
     looks = reads(monkeypatch, Usage, "cpu_mean_cores", "disk_write_bytes", "disk_read_bytes")
     own = Machine("rally", LOAD_GENERATOR, tasks=tuple(TaskUsage(name, usage=usage) for name in {*names}))
     watch = with_use(MachineWatch(tasks=spans), (Machine("es-0", ELASTICSEARCH, tasks=usages), own), 1)
-    (found,) = disturbance.remarks(MachineTable(watch=watch), ["a"], "a", {*names})
+    (found,) = disturbance.remarks(disturbance.disturbances(watch, ["a"], "a", {*names}))
     assert f"and {2 * MANY - 5} more" in found.text
     assert usages.times <= FEW and len(looks) <= FEW * MANY
 

@@ -249,7 +249,7 @@ def test_failure_stores_are_counted_apart_from_the_indices():
 
 
 def test_failure_stores_of_others_are_none_of_a_guests():
-    found = evidence.after(WithStream(), evidence.before(Answering()), mine=lambda name: name == "logs")
+    found = evidence.after(WithStream(), evidence.before(Answering()), is_of_the_race=lambda name: name == "logs")
     assert [it.name for it in found.indices] == ["logs"] and found.failure_stores == {}
 
 

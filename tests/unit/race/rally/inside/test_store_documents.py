@@ -55,9 +55,9 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     assert [kept.index(kind) for kind in store_documents.KINDS] == [
         "rally-metrics-2026-03", "rally-results-2026-03", "rally-races-2026-03"
     ]  # fmt: skip
-    assert [json.loads(line) for line in kept.lines("metrics")] == documents
-    assert [json.loads(line) for line in kept.lines("results")] == [{"task": "a"}, {"task": "b"}]
-    assert [json.loads(line) for line in kept.lines("races")] == [{"race-id": "ns.bm.race-1"}]
+    assert [json.loads(line) for line in kept.document_lines("metrics")] == documents
+    assert [json.loads(line) for line in kept.document_lines("results")] == [{"task": "a"}, {"task": "b"}]
+    assert [json.loads(line) for line in kept.document_lines("races")] == [{"race-id": "ns.bm.race-1"}]
 
 
 def test_nothing_is_written_where_nothing_is_wanted(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_race_without_results_leaves_its_metrics(tmp_path: Path) -> None:
     install(tmp_path, made, Provider)
     made().on_benchmark_complete(None)
     kept = read(tmp_path)
-    assert kept and list(kept.lines("results")) == [] and len(list(kept.lines("metrics"))) == 1
+    assert kept and list(kept.document_lines("results")) == [] and len(list(kept.document_lines("metrics"))) == 1
 
 
 @pytest.mark.parametrize("broken", [{"race_timestamp": None}, {"as_dict": None}, {"results": 1, "to_result_dicts": 3}])

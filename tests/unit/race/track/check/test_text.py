@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap_race.track.check.json_paths import operation_path, task_path
-from fairlap_race.track.check.text import duplicate_keys, quoted, texts_with, windows_line, words
+from fairlap_race.track.check.text import duplicate_keys, quoted, text_counts, texts_with, windows_line
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -51,7 +51,7 @@ def test_words_do_not_count_what_a_thing_is_called() -> None:
         {"operation-type": "bulk", "pipeline": "p", "index": ["p", "q"]},
     ]
 
-    assert words(track) == {"p": 2, "q": 1}
+    assert text_counts(track) == {"p": 2, "q": 1}
     assert quoted("""params["pipeline"] = 'p'""") == {"pipeline": 1, "p": 1}
 
 
