@@ -37,8 +37,8 @@ from parts import duet_client, local_race
 from parts.lines import Json, append, read
 from parts.quiet import CPUS, Load
 
-from fairlap_race.contract.canary_margins import HASHING, READING_MEMORY, WRITING, Piece
-from fairlap_race.runner.canary import do_fixed_work, lower_quartile
+from fairlap_race.contract.watched_machines.canary_margins import HASHING, READING_MEMORY, WRITING, Piece
+from fairlap_race.runner.watching.canary import do_fixed_work, lower_quartile
 
 RESULTS = Path(__file__).parent / "results" / "canary.jsonl"
 PIECES = {"cpu_seconds": HASHING, "memory_seconds": READING_MEMORY, "disk_seconds": WRITING}

@@ -1,8 +1,8 @@
 """Does the interval of a capacity hold the truth as often as it says, and how many probes does it take? Simulated.
 
-The product's own search (`fairlap_race.contract.capacity_search`) looks for capacities drawn between the rates. Its
-probes err as a cluster's do: at the rate x an objective is kept with the probability Φ((ln capacity - ln x) / spread);
-the spread is given in resolutions. Prints the table of docs/capacity.md. Needs nothing but the package:
+The product's own search (`fairlap_race.contract.specification.capacity_search`) looks for capacities drawn between the
+rates. Its probes err as a cluster's do: at the rate x an objective is kept with the probability Φ((ln capacity - ln x)
+/ spread); the spread is given in resolutions. Prints the table of docs/capacity.md. Needs nothing but the package:
 
     PYTHONPATH=operator python bench/capacity.py [--searches 300] [--seed 1]
 
@@ -19,7 +19,7 @@ from statistics import median
 
 from parts.share_interval import binomial_interval
 
-from fairlap_race.contract.capacity_search import (
+from fairlap_race.contract.specification.capacity_search import (
     CapacityFound,
     CapacitySearch,
     End,

@@ -33,9 +33,9 @@ from parts.quiet import Load
 from parts.timed_server import TimedServer
 
 from fairlap_race.contract.codec import encode
-from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
-from fairlap_race.contract.race_spec import Mode, RaceSpec, TrackSource, parse_spec
-from fairlap_race.contract.record import Record, Task
+from fairlap_race.contract.recorded.record import Record, Task
+from fairlap_race.contract.specification.http_spec import HttpLoad, HttpSpec
+from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, TrackSource, parse_spec
 from fairlap_race.http.k6 import SCRIPT, K6Files, k6_argv, k6_env, make_plan, write_plan
 from fairlap_race.rally.config import Files
 

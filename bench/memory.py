@@ -27,7 +27,7 @@ from tests.api.operator_process import Operator
 from tests.api.stage import Stage
 
 from fairlap_race.contract.config_maps import packed
-from fairlap_race.contract.record import MAX_ARTIFACT_BYTES, MAX_RECORD_BYTES
+from fairlap_race.contract.recorded.record import MAX_ARTIFACT_BYTES, MAX_RECORD_BYTES
 
 Json = dict[str, Any]
 NAMESPACE = "memory"

@@ -25,7 +25,7 @@ from fairlap.manifests.race_job import access, job, progress, record
 from fairlap.plan.basis.seen import Subject
 from fairlap.settings import Settings
 from fairlap_race.contract.config_maps import text_of
-from fairlap_race.contract.record import KEY_RECORD, Record
+from fairlap_race.contract.recorded.record import KEY_RECORD, Record
 
 SPEC: Json = {
     "elasticsearch": {

@@ -10,10 +10,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "operator"))
 
 from fairlap.api.phases import is_over
-from fairlap.cli.benchmarks import Benchmark as Comparison
-from fairlap.cli.benchmarks import name, phase, progress_line, status, without_percent
-from fairlap.cli.comparison_end import end_lines
-from fairlap.cli.printable import one_line
+from fairlap.cli.edge.benchmarks import Benchmark as Comparison
+from fairlap.cli.edge.benchmarks import name, phase, progress_line, status, without_percent
+from fairlap.cli.edge.printable import one_line
+from fairlap.cli.tables.comparison_end import end_lines
 
 __all__ = [
     "Comparison",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import fairlap_race
-from fairlap_race.contract.race_spec import Mode, RaceSpec, TrackSource
+from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, TrackSource
 from fairlap_race.linux import process
 from fairlap_race.rally.config import Files, rally_argv, rally_env, write_files
 from parts.quiet import Load

@@ -9,9 +9,9 @@ import sys
 import threading
 from pathlib import Path
 
-from fairlap_race.contract.race_spec import parse_spec
+from fairlap_race.contract.specification.race_spec import parse_spec
 from fairlap_race.linux import process
-from fairlap_race.runner.http_race import HttpRace
+from fairlap_race.runner.over_http.http_race import HttpRace
 
 
 def main() -> None:

@@ -12,12 +12,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.contract.race_spec import parse_spec
-from fairlap_race.contract.resources import MachineTable
+from fairlap_race.contract.specification.race_spec import parse_spec
+from fairlap_race.contract.watched_machines.resources import MachineTable
 from fairlap_race.linux import process
 from fairlap_race.rally.config import Files
 from fairlap_race.rally.inside import launch
-from fairlap_race.runner import race, race_frame, race_steps, supervise
+from fairlap_race.runner import race_frame, supervise
+from fairlap_race.runner.by_rally import race, race_steps
 
 KINDS = ("with", "without")
 

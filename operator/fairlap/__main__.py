@@ -8,8 +8,8 @@ from fairlap.environ import settings_from_environment
 from fairlap.kube.api_server import ApiServer
 from fairlap.kube.lease import Lease
 from fairlap.runtime.kopf_handlers import configure_logging, end_by_signal, run_handlers
+from fairlap.runtime.loop.state import Operator
 from fairlap.runtime.metrics_server import Answers, serve
-from fairlap.runtime.state import Operator
 from fairlap.settings import Settings
 
 DEEPEST = 25_000

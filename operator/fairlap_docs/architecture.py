@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from fairlap_docs.floors import FLOORS
+from fairlap_docs.floors import FLOORS, SHELVES
 
 PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
 BEGIN, END = "<!-- Written by `make generate` from operator/fairlap_docs/floors.py -->", "<!-- End -->"
@@ -12,7 +12,7 @@ BEGIN, END = "<!-- Written by `make generate` from operator/fairlap_docs/floors.
 def architecture() -> str:
     """Return docs/architecture.md with the picture as it must be; raises ValueError when there is no place for it."""
     page = PAGE.read_text(encoding="utf-8")
-    block = f"{BEGIN}\n\n```text\n{picture()}\n```\n\n{END}"
+    block = f"{BEGIN}\n\n```text\n{picture()}\n```\n\n{shelves()}\n\n{END}"
     drawn, places = re.subn(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: block, page, flags=re.DOTALL)
     if places != 1:
         raise ValueError(f"{PAGE} has {places} places between the lines {BEGIN} and {END}")
@@ -38,6 +38,17 @@ def picture() -> str:
         cells = "".join(f"{_cell(name, other):>2}" for other in rooms[:number])
         lines.append(f"{number:>2} {shown:<{width}}{cells}")
     return "\n".join(lines)
+
+
+def shelves() -> str:
+    """Return a table of the shelves of large rooms, in their order; what a room's own folder has is `·`."""
+    rows = [
+        f"| `{room}` | {' < '.join(f'`{name}`' if name else '·' for name in order)} |"
+        for room, order in SHELVES.items()
+    ]
+    return "\n".join(
+        ("| large room | its shelves, from the floor up (·: what stands in its own folder) |", "|---|---|", *rows)
+    )
 
 
 def _cell(room: str, other: str) -> str:

@@ -1,7 +1,7 @@
 """Who may import whom: one row a room, and a room may know only rooms that stand above it in this table.
 
 `tests/unit/house/test_imports.py` enforces it, and the picture in docs/architecture.md is drawn from it. A room is a
-package or, where one package has two floors, a module of it; the most exact name counts.
+package or, where one package has two floors, a module of it; the most exact name counts. Large rooms have shelves.
 """
 
 from collections.abc import Mapping
@@ -124,11 +124,25 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
     "fairlap_docs": ("fairlap_race.contract", "fairlap.api"),
 }  # fmt: skip
 
+SHELVES: Final[Mapping[str, tuple[str, ...]]] = {
+    "fairlap_race.contract": ("", "request_files", "specification", "watched_machines", "recorded"),
+    "fairlap_race.runner": ("watching", "telling", "", "by_rally", "over_http"),
+    "fairlap.runtime": ("objects", "watches", "beside", "loop", "reconcilers", ""),
+    "fairlap.cli": ("edge", "doctor", "tables", "commands", ""),
+}
+"""Within a large room: a module knows its own shelf and those before it. "" is what stands in the room's own folder.
+
+For all other rooms it is one room still."""
+
 ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
-    "kubernetes": ("fairlap.kube.api_server", "fairlap.cli.connection"),
+    "kubernetes": ("fairlap.kube.api_server", "fairlap.cli.edge.connection"),
     "pydantic_settings": ("fairlap.environ",),
-    "kopf": ("fairlap.runtime.kopf_handlers", "fairlap.runtime.quick_toggles", "fairlap.runtime.small_pages"),
-    "urllib3": ("fairlap_race.elasticsearch.client", "fairlap.cli.connection"),
+    "kopf": (
+        "fairlap.runtime.kopf_handlers",
+        "fairlap.runtime.watches.quick_toggles",
+        "fairlap.runtime.watches.small_pages",
+    ),
+    "urllib3": ("fairlap_race.elasticsearch.client", "fairlap.cli.edge.connection"),
     "thespian": ("fairlap_race.rally.inside.launch", "fairlap_race.rally.inside.next_step_at_once"),
     "hdrh": ("fairlap_race.rally.histograms",),
     "pyarrow": ("fairlap_race.rally.sample_table",),

@@ -15,17 +15,17 @@ from pathlib import Path
 from types import FrameType
 
 from fairlap_race.contract.config_maps import progress_name
-from fairlap_race.contract.race_spec import SPEC_VARIABLE, Mode, RaceSpec, SpecError, parse_spec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import KEY_RECORD, Outcome, Progress, Record, timestamp
+from fairlap_race.contract.recorded.record import KEY_RECORD, Outcome, Progress, Record, timestamp
+from fairlap_race.contract.specification.race_spec import SPEC_VARIABLE, Mode, RaceSpec, SpecError, parse_spec
 from fairlap_race.linux import process
 from fairlap_race.rally.config import Files
-from fairlap_race.runner import bounds
-from fairlap_race.runner.config_map import ConfigMap, PatchError
-from fairlap_race.runner.http_race import HttpRace
-from fairlap_race.runner.publish import FINAL_PATIENCE, Publisher
-from fairlap_race.runner.race import RaceRunner
-from fairlap_race.runner.store_metrics import objection
+from fairlap_race.runner.by_rally.race import RaceRunner
+from fairlap_race.runner.by_rally.store_metrics import objection
+from fairlap_race.runner.over_http.http_race import HttpRace
+from fairlap_race.runner.telling import bounds
+from fairlap_race.runner.telling.config_map import ConfigMap, PatchError
+from fairlap_race.runner.telling.publish import FINAL_PATIENCE, Publisher
 
 LOG = logging.getLogger("fairlap_race")
 WORK = Path("/work")

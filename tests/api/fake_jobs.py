@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fairlap_race.contract.config_maps import packed, progress_name
-from fairlap_race.contract.race_spec import Mode, RaceSpec, SpecError, parse_spec
-from fairlap_race.contract.record import LoadGeneratorHost, Progress, timestamp
-from fairlap_race.contract.turns import TurnsSpec
+from fairlap_race.contract.recorded.record import LoadGeneratorHost, Progress, timestamp
+from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, SpecError, parse_spec
+from fairlap_race.contract.specification.turns import TurnsSpec
 
 from .fake_eck import ENDINGS, Eck, running, unschedulable, waiting
 from .fakes import BENCHMARK, STEP, UID, Run, World, create_pod, owned_by

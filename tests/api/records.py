@@ -6,13 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from fairlap_race.contract.document_plan import DocumentPlan, UncountedTask, WhyUncounted
-from fairlap_race.contract.http_record import HostAnswers, HttpAnswers, HttpHost, HttpRecord
-from fairlap_race.contract.http_spec import HttpSpec
-from fairlap_race.contract.machine_watch import MachineWatch, WatchedSpan
-from fairlap_race.contract.race_spec import RACED_AGAIN, REQUIRE_TASKS, Mode, RaceSpec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import (
+from fairlap_race.contract.recorded.http_record import HostAnswers, HttpAnswers, HttpHost, HttpRecord
+from fairlap_race.contract.recorded.record import (
     Counts,
     EnvironmentRecord,
     Fresh,
@@ -35,8 +31,14 @@ from fairlap_race.contract.record import (
     Windows,
     timestamp,
 )
-from fairlap_race.contract.request_evidence import RequestEvidence, SearchAnswer
-from fairlap_race.contract.resources import (
+from fairlap_race.contract.recorded.request_evidence import RequestEvidence, SearchAnswer
+from fairlap_race.contract.recorded.track_record import TrackRecord, TrackTask
+from fairlap_race.contract.specification.document_plan import DocumentPlan, UncountedTask, WhyUncounted
+from fairlap_race.contract.specification.http_spec import HttpSpec
+from fairlap_race.contract.specification.race_spec import RACED_AGAIN, REQUIRE_TASKS, Mode, RaceSpec
+from fairlap_race.contract.specification.turns import TaskTurns
+from fairlap_race.contract.watched_machines.machine_watch import MachineWatch, WatchedSpan
+from fairlap_race.contract.watched_machines.resources import (
     ELASTICSEARCH,
     LOAD_GENERATOR,
     Machine,
@@ -47,8 +49,6 @@ from fairlap_race.contract.resources import (
     Volume,
     missing,
 )
-from fairlap_race.contract.track_record import TrackRecord, TrackTask
-from fairlap_race.contract.turns import TaskTurns
 from fairlap_race.track.settings_passed import asked
 
 DOCUMENTS = 100_000

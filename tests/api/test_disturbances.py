@@ -157,7 +157,7 @@ def test_the_api_server_restarts(stage: Stage, plane: ControlPlane, namespace: s
 
 LATE_ANSWERS = """
 import asyncio, runpy
-from fairlap.runtime import status_writer
+from fairlap.runtime.loop import status_writer
 
 write_status = status_writer.write_status
 

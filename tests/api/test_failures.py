@@ -13,7 +13,7 @@ from tests.fixtures.message_form import looks_like
 
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.recorded.record import Record
 
 from .controlplane import ControlPlane
 from .fakes import BOOTSTRAP

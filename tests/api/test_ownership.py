@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fairlap.plan.basis.steps import account_name
-from fairlap_race.contract.record import Progress
+from fairlap_race.contract.recorded.record import Progress
 
 from .manifests import benchmark
 from .operator_process import Operator

@@ -26,7 +26,7 @@ ODD = """
 import runpy
 from dataclasses import replace
 from fairlap.plan import unforeseen
-from fairlap.runtime import benchmark_reconciler
+from fairlap.runtime.reconcilers import benchmark_reconciler
 
 plan, unforeseen.PAUSES = benchmark_reconciler.plan, (0.2, 0.4)
 
@@ -45,7 +45,7 @@ runpy.run_module("fairlap", run_name="__main__")
 BLIND = """
 import runpy
 from dataclasses import replace
-from fairlap.runtime import look
+from fairlap.runtime.reconcilers import look
 
 select_children = look.select_children
 look.select_children = lambda *arguments: replace(select_children(*arguments), job=None)

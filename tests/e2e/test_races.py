@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fairlap_race.contract.config_maps import text_of
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.recorded.record import Record
 from kube import SMALL_JVM, Namespace, benchmark, condition, run, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.longest(2)]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairlap_race.contract.config_maps import text_of
-from fairlap_race.contract.record import KEY_RECORD, Record
+from fairlap_race.contract.recorded.record import KEY_RECORD, Record
 from kube import ROOT, Namespace, benchmark, condition, environment, tool, until
 
 pytestmark = pytest.mark.e2e

@@ -20,7 +20,7 @@ from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.checks import Violation, first_violation, remarks
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.config_maps import text_of
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.recorded.record import Record
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv-rally/bin/python"

@@ -9,7 +9,7 @@ from fairlap.comparison.facts.race_facts import record_facts
 from fairlap.plan.verdict.checks import first_violation
 from fairlap.plan.verdict.violation import Violation
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.request_evidence import SearchAnswer
+from fairlap_race.contract.recorded.request_evidence import SearchAnswer
 
 from .proxy import Proxy
 from .runner import Ran, Runner, asked

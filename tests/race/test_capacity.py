@@ -12,10 +12,10 @@ from fairlap.api.capacity_status import CapacityResult
 from fairlap.plan.verdict.checks import first_violation
 from fairlap.plan.verdict.http_checks import HTTP_CHECKS
 from fairlap.results.capacity_found import capacity_result
-from fairlap_race.contract.capacity_search import MOST_TRIES, CapacitySearch
 from fairlap_race.contract.codec import encode
-from fairlap_race.contract.record import Record
-from fairlap_race.contract.sweep import SEARCH, SweepSpec, search_steps
+from fairlap_race.contract.recorded.record import Record
+from fairlap_race.contract.specification.capacity_search import MOST_TRIES, CapacitySearch
+from fairlap_race.contract.specification.sweep import SEARCH, SweepSpec, search_steps
 
 from .runner import Race, Runner, asked
 from .tracks import BULK, CREATE, search, write

@@ -19,10 +19,10 @@ from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.checks import first_violation
 from fairlap.plan.verdict.http_checks import HTTP_CHECKS
 from fairlap_race.contract.config_maps import text_of
-from fairlap_race.contract.race_spec import parse_spec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record
-from fairlap_race.contract.resources import MachineTable
+from fairlap_race.contract.recorded.record import Record
+from fairlap_race.contract.specification.race_spec import parse_spec
+from fairlap_race.contract.watched_machines.resources import MachineTable
 from fairlap_race.http.k6 import K6Files, k6_argv, k6_env, make_plan, write_plan
 
 from .runner import Race, asked

@@ -12,8 +12,8 @@ import pytest
 from fairlap.plan.verdict.checks import first_violation, remarks
 from fairlap.plan.verdict.violation import Violation
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record
-from fairlap_race.contract.request_evidence import RequestEvidence
+from fairlap_race.contract.recorded.record import Record
+from fairlap_race.contract.recorded.request_evidence import RequestEvidence
 
 from .proxy import Proxy
 from .runner import Runner, asked

@@ -20,11 +20,11 @@ from tests.fixtures.message_form import looks_like
 from fairlap.plan.verdict.checks import first_violation
 from fairlap.results import disturbance, throttled_nodes
 from fairlap_race.contract.config_maps import text_of
-from fairlap_race.contract.extended_warmup import ExtendedWarmup
-from fairlap_race.contract.machine_watch import MachineWatch
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Task
-from fairlap_race.contract.resources import MachineTable
+from fairlap_race.contract.recorded.extended_warmup import ExtendedWarmup
+from fairlap_race.contract.recorded.record import Task
+from fairlap_race.contract.watched_machines.machine_watch import MachineWatch
+from fairlap_race.contract.watched_machines.resources import MachineTable
 
 from .proxy import Proxy
 from .runner import Race, Ran, Runner, asked

@@ -13,7 +13,7 @@ from tests.fixtures.message_form import looks_like
 
 from fairlap.plan.verdict.checks import first_violation
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.recorded.record import Record
 
 from .proxy import Proxy
 from .runner import PYTHON, Runner, asked

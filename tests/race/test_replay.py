@@ -12,7 +12,7 @@ from fairlap.requests.found import Doubt, InputLine, Skipped
 from fairlap.requests.search_results import Wanted, from_search_results
 from fairlap.requests.slow_log import ONCE_MORE, from_slow_log
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.request_lines import RequestLine
+from fairlap_race.contract.request_files.request_lines import RequestLine
 
 from .probes import HIT_RATE, with_probes
 from .runner import ROOT, Runner, asked

@@ -11,7 +11,7 @@ from fairlap.results import drift
 from fairlap.results.environment import environment
 from fairlap.results.machine_facts import machine_evidence
 from fairlap_race.contract.config_maps import text_of
-from fairlap_race.contract.resources import MachineTable
+from fairlap_race.contract.watched_machines.resources import MachineTable
 
 from .proxy import Proxy
 from .runner import Ran, Runner, asked

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fairlap.plan.verdict.checks import first_violation
 from fairlap_race.contract.codec import encode
-from fairlap_race.contract.sweep import SweepSpec, steps_of
+from fairlap_race.contract.specification.sweep import SweepSpec, steps_of
 
 from .runner import Runner, asked
 from .tracks import BULK, CREATE, search, write

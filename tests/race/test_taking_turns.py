@@ -10,8 +10,8 @@ from tests.fixtures.message_form import looks_like
 from fairlap.api.spec import BenchmarkSpec, InTurn
 from fairlap.plan.verdict.checks import first_violation
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Task
-from fairlap_race.contract.turns import TURNS_PORT, TaskTurns
+from fairlap_race.contract.recorded.record import Task
+from fairlap_race.contract.specification.turns import TURNS_PORT, TaskTurns
 
 from .another_pod import another_pod
 from .runner import Race, Ran, Runner, asked, rally_turn

@@ -19,9 +19,9 @@ pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of 
 from tests.fixtures.broken_tracks import NAMES, BrokenTrack, Edit, make_track
 from tests.fixtures.message_form import looks_like
 
-from fairlap.cli.track_check import Checked, check_track
-from fairlap_race.contract.race_spec import parse_spec
+from fairlap.cli.commands.track_check import Checked, check_track
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.specification.race_spec import parse_spec
 from fairlap_race.track.check.step import check
 
 MESSAGES: dict[Reason, list[str]] = {}

@@ -18,9 +18,9 @@ pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of 
 from esrally.track import loader
 from esrally.utils import io
 
-from fairlap_race.contract.race_spec import CorporaSpec, parse_spec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.recorded.record import Record
+from fairlap_race.contract.specification.race_spec import CorporaSpec, parse_spec
 from fairlap_race.corpora.corpora import CorporaSource
 from fairlap_race.track.check.step import check
 from fairlap_race.track.check.tasks import load

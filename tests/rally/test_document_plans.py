@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of .venv-rally")
 
-from fairlap_race.contract.document_plan import UncountedTask, WhyUncounted
+from fairlap_race.contract.specification.document_plan import UncountedTask, WhyUncounted
 from fairlap_race.track.load import Request, TrackDescription, describe
 
 Json = dict[str, Any]

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of .venv-rally")
 
-from fairlap.cli.track_check import check_track
+from fairlap.cli.commands.track_check import check_track
 
 pytestmark = pytest.mark.usefixtures("process_of_its_own")
 HOME = os.environ.get("FAIRLAP_RALLY_TRACKS", "")

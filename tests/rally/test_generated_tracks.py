@@ -14,8 +14,8 @@ pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of 
 from esrally.driver import scheduler
 from esrally.track import loader
 
-from fairlap_race.contract.race_spec import parse_spec
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.recorded.record import Record
+from fairlap_race.contract.specification.race_spec import parse_spec
 from fairlap_race.track import load
 from fairlap_race.track.check.step import check
 

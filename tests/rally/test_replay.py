@@ -17,10 +17,10 @@ from esrally.driver import scheduler
 from esrally.track import loader
 
 from fairlap_race.contract.codec import encode
-from fairlap_race.contract.race_spec import parse_spec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record
-from fairlap_race.contract.sweep import SweepSpec, steps_of
+from fairlap_race.contract.recorded.record import Record
+from fairlap_race.contract.specification.race_spec import parse_spec
+from fairlap_race.contract.specification.sweep import SweepSpec, steps_of
 from fairlap_race.track import load, request_source
 from fairlap_race.track.check.step import check
 from fairlap_race.track.searches import describe_searches

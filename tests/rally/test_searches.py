@@ -16,8 +16,8 @@ pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of 
 from esrally.driver import runner
 from esrally.track import OperationType
 
-from fairlap_race.contract.planned_search import PlannedSearch
-from fairlap_race.contract.request_evidence import FIELD_CAPS, NO_SEARCHES, OTHER_SEARCHES, SEARCHES
+from fairlap_race.contract.recorded.request_evidence import FIELD_CAPS, NO_SEARCHES, OTHER_SEARCHES, SEARCHES
+from fairlap_race.contract.request_files.planned_search import PlannedSearch
 from fairlap_race.track.load import Request
 from fairlap_race.track.searches import MOST_DRAWN, SearchesOfTrack, as_sent, describe_searches
 

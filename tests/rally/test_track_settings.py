@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("esrally", reason="needs Rally: run with the interpreter of .venv-rally")
 
-from fairlap_race.contract.race_spec import parse_spec
-from fairlap_race.contract.track_record import TrackRecord
+from fairlap_race.contract.recorded.track_record import TrackRecord
+from fairlap_race.contract.specification.race_spec import parse_spec
 from fairlap_race.track.check.step import check
 
 PLAIN = "{{ index_settings | default({}) | tojson }}"

@@ -29,7 +29,7 @@ from tests.race.tracks import Json
 from fairlap.plan.verdict.checks import first_violation
 from fairlap_race.contract.codec import decode
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.recorded.record import Record
 from fairlap_race.track.child import ask_child
 from fairlap_race.track.load import Request
 

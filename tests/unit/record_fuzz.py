@@ -29,10 +29,10 @@ from fairlap.plan.basis.seen import Children
 from fairlap.plan.benchmark import plan
 from fairlap.results.machine_table import rows
 from fairlap_race.contract.codec import camel
-from fairlap_race.contract.record import MAX_PROGRESS_CHARACTERS, Progress, Record
-from fairlap_race.contract.resources import MachineTable
-from fairlap_race.contract.task_spans import race_span, task_spans
+from fairlap_race.contract.recorded.record import MAX_PROGRESS_CHARACTERS, Progress, Record
+from fairlap_race.contract.recorded.task_spans import race_span, task_spans
 from fairlap_race.contract.untrusted import unpacked
+from fairlap_race.contract.watched_machines.resources import MachineTable
 
 STEPS = ("race-1", "race-1", "race-1", "race-2", "smoke", "check", "probe")
 MOST_STATUS_BYTES = 1_000_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from fairlap_race.contract.capacity_search import CapacitySearch, RateProbe, next_rate
-from fairlap_race.contract.record import Counts, EnvironmentRecord, RallyNumbers, Record, Task
-from fairlap_race.contract.sweep import SEARCH, SweepSpec, SweepStep
-from fairlap_race.contract.task_load import TaskLoad
-from fairlap_race.contract.track_record import TrackRecord, TrackTask
+from fairlap_race.contract.recorded.record import Counts, EnvironmentRecord, RallyNumbers, Record, Task
+from fairlap_race.contract.recorded.task_load import TaskLoad
+from fairlap_race.contract.recorded.track_record import TrackRecord, TrackTask
+from fairlap_race.contract.specification.capacity_search import CapacitySearch, RateProbe, next_rate
+from fairlap_race.contract.specification.sweep import SEARCH, SweepSpec, SweepStep
 
 SEARCHED = CapacitySearch(lowest=100.0, highest=1000.0, resolution=0.05, millis=50.0)
 

@@ -18,7 +18,7 @@ import yaml
 from fairlap.api.names import ROLE_ELASTICSEARCH, ROLE_LABEL, ROLE_LOAD_GENERATOR
 from fairlap.environ import settings_from_environment
 from fairlap.settings import Settings
-from fairlap_race.contract.turns import TURNS_PORT
+from fairlap_race.contract.specification.turns import TURNS_PORT
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "charts" / "fairlap"

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from fairlap.api.names import MAX_COMPARISON_NAME
-from fairlap.cli.commands import fairlap
+from fairlap.cli.command_words import fairlap
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "examples" / "pull-request"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import click
 
-from fairlap.cli.commands import fairlap
+from fairlap.cli.command_words import fairlap
 from fairlap.cli.completion import VARIABLE, answer_shell, kubectl_answer
-from fairlap.cli.exits import DEBUG, FAILED, INTERRUPTED, SUCCEEDED, USAGE, CliError, UsageError, unforeseen
-from fairlap.cli.printable import print_text, stop_printing
+from fairlap.cli.edge.exits import DEBUG, FAILED, INTERRUPTED, SUCCEEDED, USAGE, CliError, UsageError, unforeseen
+from fairlap.cli.edge.printable import print_text, stop_printing
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from fairlap.cli.exits import UsageError
+from fairlap.cli.edge.exits import UsageError
 
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
@@ -64,7 +64,7 @@ def track_params(pairs: Sequence[str], file: str | None) -> dict[str, Any]:
 def _read(file: str) -> dict[str, Any]:
     import yaml  # noqa: PLC0415 - most commands read no YAML
 
-    from fairlap.cli.json_yaml import JsonLoader  # noqa: PLC0415
+    from fairlap.cli.edge.json_yaml import JsonLoader  # noqa: PLC0415
 
     try:
         found = yaml.load(Path(file).read_text(encoding="utf-8"), JsonLoader)  # noqa: S506 - it is a safe one

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from fairlap.cli.exits import UsageError
+from fairlap.cli.edge.exits import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,7 +36,7 @@ def from_slowlog(files: tuple[str, ...], output: str | None, most: int | None) -
 
     Each node logs its own shards: name the files of all nodes together.
     """
-    from fairlap.cli import requests_command  # noqa: PLC0415
+    from fairlap.cli.commands import requests_command  # noqa: PLC0415
     from fairlap.requests.slow_log import from_slow_log  # noqa: PLC0415
 
     return requests_command.make_requests(files, from_slow_log, output, most)
@@ -51,7 +51,7 @@ def from_access_log(
     files: tuple[str, ...], output: str | None, most: int | None, strip: str, match: str, without_body: bool
 ) -> int:
     """Take the GETs of access logs FILE... (common or combined format, or JSON lines) that were answered well."""
-    from fairlap.cli import requests_command  # noqa: PLC0415
+    from fairlap.cli.commands import requests_command  # noqa: PLC0415
     from fairlap.requests import access_log  # noqa: PLC0415
 
     return requests_command.make_requests(
@@ -81,7 +81,7 @@ def from_search_results(
     **terms: bool,
 ) -> int:
     """Ask for the terms that hits of Elasticsearch or Groonga have in a field; FILE... are their answers."""
-    from fairlap.cli import requests_command  # noqa: PLC0415
+    from fairlap.cli.commands import requests_command  # noqa: PLC0415
     from fairlap.requests.search_results import TERM, Wanted, from_search_results  # noqa: PLC0415
 
     if (index is None) == (path is None):
@@ -113,7 +113,7 @@ def same_hits(engines: tuple[tuple[str, str, str], ...], output: str, most: int 
 
     Line by line the files ask for the same, each in its engine's words. A Comparison of engines needs such files.
     """
-    from fairlap.cli import same_hits_command  # noqa: PLC0415
+    from fairlap.cli.commands import same_hits_command  # noqa: PLC0415
 
     if len(engines) < 2:
         raise UsageError("name two engines or more: -e FILE URL POINTER -e FILE URL POINTER")

@@ -26,8 +26,9 @@ from fairlap.results import cadvisor
 from fairlap.results.machine_facts import facts_of
 from fairlap.results.storage import Provisioned, with_claim, with_mount
 from fairlap_race.contract.config_maps import packed
-from fairlap_race.contract.record import Record
-from fairlap_race.contract.resources import (
+from fairlap_race.contract.recorded.record import Record
+from fairlap_race.contract.recorded.task_spans import TaskSpan, clock_was_set, race_span, task_spans
+from fairlap_race.contract.watched_machines.resources import (
     ELASTICSEARCH,
     KEY_RESOURCES,
     LOAD_GENERATOR,
@@ -37,8 +38,7 @@ from fairlap_race.contract.resources import (
     Volume,
     merged,
 )
-from fairlap_race.contract.series import Span
-from fairlap_race.contract.task_spans import TaskSpan, clock_was_set, race_span, task_spans
+from fairlap_race.contract.watched_machines.series import Span
 
 LOG = logging.getLogger(__name__)
 # The last scrape of a race comes up to an interval after its end, and takes a moment to be there.

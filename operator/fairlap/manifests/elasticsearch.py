@@ -17,7 +17,7 @@ from fairlap.manifests.meta import in_turn_labels, labels, metadata
 from fairlap.manifests.pod_parts import UNDISTURBED, pull_secrets
 from fairlap.plan.basis.seen import Subject
 from fairlap.settings import Settings
-from fairlap_race.contract.machine_settings import FILES
+from fairlap_race.contract.watched_machines.machine_settings import FILES
 
 NODE_SET = "default"
 JDK_FOLDER = "/opt/fairlap/jdk"

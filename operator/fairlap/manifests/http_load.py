@@ -3,8 +3,8 @@
 from fairlap.api.load_spec import OPEN_LOOP_CLIENTS, REQUESTS, RequestLoad
 from fairlap.api.quantity import parse_duration
 from fairlap.api.spec import Target
-from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
-from fairlap_race.contract.sweep import SweepSpec, SweepStep
+from fairlap_race.contract.specification.http_spec import HttpLoad, HttpSpec
+from fairlap_race.contract.specification.sweep import SweepSpec, SweepStep
 
 
 def http_spec(target: Target, load: RequestLoad, sweep: SweepSpec | None, hits: str | None = None) -> HttpSpec:

@@ -5,7 +5,7 @@ from pathlib import Path
 from fairlap.api.base import Json
 from fairlap.api.spec import MetricsStore
 from fairlap.manifests.target import API_KEY, ELASTIC, secret_volume
-from fairlap_race.contract.race_spec import MetricsStoreSpec
+from fairlap_race.contract.specification.race_spec import MetricsStoreSpec
 
 CREDENTIALS = Path("/run/fairlap/metrics-store")
 CA = Path("/run/fairlap/metrics-store-ca")

@@ -33,12 +33,12 @@ from fairlap.plan.basis.steps import (
 from fairlap.plan.basis.sweep_plan import allowed_errors, steps_of_race
 from fairlap.settings import Settings
 from fairlap_race.contract.config_maps import progress_name
-from fairlap_race.contract.document_plan import ExpectedByUser
 from fairlap_race.contract.index_settings import flatten
-from fairlap_race.contract.probe import ProbeSpec
-from fairlap_race.contract.race_spec import POD_IP_VARIABLE, SPEC_VARIABLE, IndexSpec, Mode, RaceSpec
-from fairlap_race.contract.record import KEY_PROGRESS
-from fairlap_race.contract.turns import TurnsSpec
+from fairlap_race.contract.recorded.record import KEY_PROGRESS
+from fairlap_race.contract.request_files.probe import ProbeSpec
+from fairlap_race.contract.specification.document_plan import ExpectedByUser
+from fairlap_race.contract.specification.race_spec import POD_IP_VARIABLE, SPEC_VARIABLE, IndexSpec, Mode, RaceSpec
+from fairlap_race.contract.specification.turns import TurnsSpec
 
 _UID = 1000
 # A task may look idle this long (a force-merge reports no progress) before the race counts as standing still.

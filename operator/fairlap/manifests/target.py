@@ -6,7 +6,7 @@ from pathlib import Path
 from fairlap.api.base import Json
 from fairlap.api.spec import BenchmarkSpec, Target
 from fairlap.plan.verdict.existing_cluster import removal
-from fairlap_race.contract.race_spec import RaceSpec, TargetSpec
+from fairlap_race.contract.specification.race_spec import RaceSpec, TargetSpec
 
 CREDENTIALS = Path("/run/fairlap/credentials")
 CA = Path("/run/fairlap/ca")

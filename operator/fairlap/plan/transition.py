@@ -9,7 +9,7 @@ from fairlap.plan.basis.seen import Seen
 from fairlap.plan.basis.steps import PROBE, SMOKE, is_preparation, steps, title
 from fairlap.plan.explain.trouble import Trouble
 from fairlap.queue.turn import Turn
-from fairlap_race.contract.record import Progress
+from fairlap_race.contract.recorded.record import Progress
 
 # What fits a line of kubectl's table beside the other columns; conditions have the whole sentence.
 PROGRESS_LENGTH = 120

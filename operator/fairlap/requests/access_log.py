@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from fairlap.requests.found import InputLine, Skipped, accepted, member, read_entry
-from fairlap_race.contract.request_lines import RequestLine
+from fairlap_race.contract.request_files.request_lines import RequestLine
 from fairlap_race.contract.untrusted import read_object
 
 NO_ENTRY = "no entry of an access log"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from fairlap_race.contract.request_lines import LinesError, RequestLine, read_lines
+from fairlap_race.contract.request_files.request_lines import LinesError, RequestLine, read_lines
 from fairlap_race.contract.untrusted import read_object
 
 Entry = TypeVar("Entry")

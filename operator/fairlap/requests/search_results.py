@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from fairlap.requests.found import InputLine, Skipped, accepted
-from fairlap_race.contract.request_lines import RequestLine
+from fairlap_race.contract.request_files.request_lines import RequestLine
 
 NO_ANSWER = "no answer of a search in JSON"
 NO_FIELD = "an answer without a hit that has the field"

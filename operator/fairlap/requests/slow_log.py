@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from fairlap.requests.found import Doubt, InputLine, Skipped, accepted, member, read_entry
 from fairlap.requests.logged_search import LogEntry, Search, gather
-from fairlap_race.contract.request_lines import RequestLine
+from fairlap_race.contract.request_files.request_lines import RequestLine
 from fairlap_race.contract.untrusted import read_object
 
 NO_ENTRY = "no entry of a slow log of searches"

@@ -23,11 +23,11 @@ from fairlap.results.capacity_found import capacity_result
 from fairlap.results.race_figures import error_rate, figure
 from fairlap.results.remarks import RaceRemark, within
 from fairlap.results.sweep_curve import sweep_result
-from fairlap_race.contract.http_record import HttpAnswers
-from fairlap_race.contract.probe import MOST_PROBES, ProbeRecord
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Pipeline, RallyNumbers, Record, Task
-from fairlap_race.contract.resources import MachineTable
+from fairlap_race.contract.recorded.http_record import HttpAnswers
+from fairlap_race.contract.recorded.record import Pipeline, RallyNumbers, Record, Task
+from fairlap_race.contract.request_files.probe import MOST_PROBES, ProbeRecord
+from fairlap_race.contract.watched_machines.resources import MachineTable
 
 _LARGEST = 1 << 62
 _ROOM_OF_TASKS, _ROOM_OF_PIPELINES = 300_000, 50_000

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, PROMETHEUS, Machine, note
-from fairlap_race.contract.series import GAUGES, Points, Span, added
-from fairlap_race.contract.task_spans import TaskSpan, machine
+from fairlap_race.contract.recorded.task_spans import TaskSpan, machine
+from fairlap_race.contract.watched_machines.resources import ELASTICSEARCH, LOAD_GENERATOR, PROMETHEUS, Machine, note
+from fairlap_race.contract.watched_machines.series import GAUGES, Points, Span, added
 
 # Longest time that one answer covers: 2 h of 5-second samples of one pod are about 2 MB of JSON.
 CHUNK_SECONDS = 7200.0

@@ -9,9 +9,9 @@ from statistics import fmean
 from fairlap.api.capacity_status import CapacityRace, CapacityResult
 from fairlap.api.sweep_status import Range
 from fairlap.wording.numerals import rate_text
-from fairlap_race.contract.capacity_search import CapacitySearch, End
-from fairlap_race.contract.race_capacity import BOTTLENECK, RaceCapacity, race_capacity
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.recorded.race_capacity import BOTTLENECK, RaceCapacity, race_capacity
+from fairlap_race.contract.recorded.record import Record
+from fairlap_race.contract.specification.capacity_search import CapacitySearch, End
 
 _OUTSIDE = {
     End.NEVER_KEPT: "the objective is not kept at {low}, the lowest rate that was tried: write a lower "

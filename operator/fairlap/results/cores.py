@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 from fairlap.api.machine_status import MachineEvidence
 from fairlap.results.remarks import RaceRemark
-from fairlap_race.contract.cpu_list import count_of, members
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.watched_machines.cpu_list import count_of, members
 
 
 def exclusive(cpus: str | None, wanted: int | None, processors: int | None) -> bool | None:

@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.as_percent import as_percent
-from fairlap_race.contract.canary_margins import DISTURBED_WORDS, HASHING, READING_MEMORY, WRITING
-from fairlap_race.contract.machine_watch import Canary, MachineWatch, WatchedSpan
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.recorded.record import Record
 from fairlap_race.contract.some_of import some_clauses
+from fairlap_race.contract.watched_machines.canary_margins import DISTURBED_WORDS, HASHING, READING_MEMORY, WRITING
+from fairlap_race.contract.watched_machines.machine_watch import Canary, MachineWatch, WatchedSpan
 
 STEAL_SHARE: Final = 0.05
 OTHERS_CORES, OTHERS_SHARE = 0.5, 0.05

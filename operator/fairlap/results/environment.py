@@ -8,8 +8,8 @@ from fairlap.api.base import Json
 from fairlap.api.status import MOST_HTTP_HOSTS, MOST_INDICES, Environment, IndexEvidence
 from fairlap.results import lucene_codec, shards
 from fairlap.results.remarks import within
-from fairlap_race.contract.http_record import HttpHost
-from fairlap_race.contract.record import IndexRecord, Record, Shard
+from fairlap_race.contract.recorded.http_record import HttpHost
+from fairlap_race.contract.recorded.record import IndexRecord, Record, Shard
 
 _TYPED = ("index.number_of_shards", "index.number_of_replicas", "index.codec")
 

@@ -9,10 +9,10 @@ from fairlap.api.base import Json
 from fairlap.api.machine_status import MachineEvidence, SettingsEvidence
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.results.cores import exclusive, without_claims_of_others
-from fairlap_race.contract.cpu_list import ONLINE, count_of, numa_nodes_of
-from fairlap_race.contract.machine_settings import MachineSettings, parse, sections
-from fairlap_race.contract.record import Record
-from fairlap_race.contract.resources import ELASTICSEARCH, MachineTable
+from fairlap_race.contract.recorded.record import Record
+from fairlap_race.contract.watched_machines.cpu_list import ONLINE, count_of, numa_nodes_of
+from fairlap_race.contract.watched_machines.machine_settings import MachineSettings, parse, sections
+from fairlap_race.contract.watched_machines.resources import ELASTICSEARCH, MachineTable
 
 _LONGEST = 300
 

@@ -6,8 +6,8 @@ from fairlap.results.machine_use import short_name
 from fairlap.wording.numerals import NOTHING, number
 from fairlap.wording.percentages import tenths_of_percent
 from fairlap.wording.sizes import size_text
-from fairlap_race.contract.machine_watch import MachineWatch, WatchedSpan
-from fairlap_race.contract.resources import Machine, MachineTable, Usage
+from fairlap_race.contract.watched_machines.machine_watch import MachineWatch, WatchedSpan
+from fairlap_race.contract.watched_machines.resources import Machine, MachineTable, Usage
 
 CellText = Callable[[Usage], str]
 

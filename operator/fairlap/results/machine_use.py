@@ -8,7 +8,7 @@ from fairlap.api.machine_status import MachineUse
 from fairlap.results.race_figures import median_of_known
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.resources import GROUPS, LOAD_GENERATOR, Machine, MachineTable
+from fairlap_race.contract.watched_machines.resources import GROUPS, LOAD_GENERATOR, Machine, MachineTable
 
 IN_STATUS = (
     *("cpu_mean_cores", "cpu_peak_cores", "throttled_periods", "memory_peak_bytes", "working_set_peak_bytes"),

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from statistics import median
 
 from fairlap.api.figure import Figure
-from fairlap_race.contract.record import Task
+from fairlap_race.contract.recorded.record import Task
 
 
 def figure(values: Iterable[float | None]) -> Figure | None:

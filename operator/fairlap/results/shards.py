@@ -7,7 +7,7 @@ from fairlap.api.status import NodeCopies, NodeData
 from fairlap.results.aggregate import total
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Node, Record, Shard
+from fairlap_race.contract.recorded.record import Node, Record, Shard
 
 
 def short(shards: Iterable[Shard], index: str) -> str:

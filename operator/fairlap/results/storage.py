@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from fairlap.api.base import Json
 from fairlap.api.machine_status import StorageEvidence
-from fairlap_race.contract.resources import Volume
+from fairlap_race.contract.watched_machines.resources import Volume
 
 DATA_PATH = "/usr/share/elasticsearch/data"
 _OCTAL = re.compile(r"\\([0-7]{3})")

@@ -15,10 +15,10 @@ from fairlap.results.race_figures import error_rate, figure, median_of_known
 from fairlap.results.remarks import within
 from fairlap.results.sweep_words import FEWEST_WAITING, sentences
 from fairlap.statistics import scalability as law
-from fairlap_race.contract.race_capacity import saturated_probes
-from fairlap_race.contract.record import Record, Task
-from fairlap_race.contract.resources import LOAD_GENERATOR, MachineTable
-from fairlap_race.contract.sweep import DOWN, UP, SweepSpec, SweepStep
+from fairlap_race.contract.recorded.race_capacity import saturated_probes
+from fairlap_race.contract.recorded.record import Record, Task
+from fairlap_race.contract.specification.sweep import DOWN, UP, SweepSpec, SweepStep
+from fairlap_race.contract.watched_machines.resources import LOAD_GENERATOR, MachineTable
 
 _ROOM = 150_000
 _SHOWN = ("p50", "p90", "p99")

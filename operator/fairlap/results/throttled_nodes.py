@@ -6,7 +6,7 @@ from typing import Final
 from fairlap.results.remarks import RaceRemark
 from fairlap.wording.durations import tenths_of_seconds
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.resources import ELASTICSEARCH, Machine, MachineTable, Usage
+from fairlap_race.contract.watched_machines.resources import ELASTICSEARCH, Machine, MachineTable, Usage
 
 THROTTLED_SHARE: Final = 0.01
 """Of the task's time, or of the kernel's periods in it; less is in the table alone."""

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.recorded.record import Record
 
 _SLEEP: Final = "sleep"
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from fairlap.api.machine_status import MachineEvidence, SettingsEvidence
 from fairlap.results.remarks import RaceRemark
-from fairlap_race.contract.machine_settings import MachineSettings, advice, numa_advice
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.watched_machines.machine_settings import MachineSettings, advice, numa_advice
 
 _SHOWN = 3
 """Machines that a sentence names."""

@@ -35,14 +35,12 @@ from fairlap.kube.backoff import doubled
 from fairlap.kube.repeat import repeat
 from fairlap.machines.prometheus import Prometheus
 from fairlap.queue.summary import summarize, summarize_comparison
-from fairlap.runtime.benchmark_reconciler import BenchmarkReconciler
-from fairlap.runtime.comparison_deciders import DECIDERS
-from fairlap.runtime.comparison_reconciler import ComparisonReconciler
-from fairlap.runtime.crd_check import check_crd
-from fairlap.runtime.look import ChildIndexes
-from fairlap.runtime.ownerless import remove_ownerless
-from fairlap.runtime.ownership import indexed_under
-from fairlap.runtime.project import (
+from fairlap.runtime.beside.ownerless import remove_ownerless
+from fairlap.runtime.beside.slow_deletions import is_collected
+from fairlap.runtime.loop.state import Operator
+from fairlap.runtime.objects.crd_check import check_crd
+from fairlap.runtime.objects.ownership import indexed_under
+from fairlap.runtime.objects.project import (
     cut_spec,
     drop_comparison,
     drop_numbers,
@@ -51,11 +49,13 @@ from fairlap.runtime.project import (
     project_child,
     set_spec_aside,
 )
-from fairlap.runtime.quick_toggles import use_quick_toggles
-from fairlap.runtime.resync import hold_beside_lists
-from fairlap.runtime.slow_deletions import is_collected
-from fairlap.runtime.small_pages import use_small_pages
-from fairlap.runtime.state import Operator
+from fairlap.runtime.reconcilers.benchmark_reconciler import BenchmarkReconciler
+from fairlap.runtime.reconcilers.comparison_deciders import DECIDERS
+from fairlap.runtime.reconcilers.comparison_reconciler import ComparisonReconciler
+from fairlap.runtime.reconcilers.look import ChildIndexes
+from fairlap.runtime.watches.quick_toggles import use_quick_toggles
+from fairlap.runtime.watches.resync import hold_beside_lists
+from fairlap.runtime.watches.small_pages import use_small_pages
 
 BENCHMARKS = (GROUP, VERSION, PLURAL)
 COMPARISONS = (GROUP, VERSION, COMPARISON_PLURAL)

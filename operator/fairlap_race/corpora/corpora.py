@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.contract.race_spec import CorporaSpec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.track_record import TrackCorpus
+from fairlap_race.contract.recorded.track_record import TrackCorpus
+from fairlap_race.contract.specification.race_spec import CorporaSpec
 from fairlap_race.corpora.fetch import check_lines, fetch, reachable
 from fairlap_race.corpora.need import CorpusFile, ShowProgress, beside, check_names, key_of
 from fairlap_race.corpora.store import Entry, Partial, Store, StoreFullError

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairlap_race.contract.cluster_course import NodeRequests, Recovery
-from fairlap_race.contract.record import timestamp
+from fairlap_race.contract.recorded.cluster_course import NodeRequests, Recovery
+from fairlap_race.contract.recorded.record import timestamp
 from fairlap_race.elasticsearch.answers import dig, whole_number
 
 HEALTH_PATH = (

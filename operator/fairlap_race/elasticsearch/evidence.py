@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import quote
 
 from fairlap_race.contract.index_settings import stream_of
-from fairlap_race.contract.record import EnvironmentRecord, Fresh, IndexRecord, Node, Pipeline, Shard, Totals
-from fairlap_race.contract.track_record import TrackRecord
+from fairlap_race.contract.recorded.record import EnvironmentRecord, Fresh, IndexRecord, Node, Pipeline, Shard, Totals
+from fairlap_race.contract.recorded.track_record import TrackRecord
 from fairlap_race.elasticsearch import behind_names, effective, ingest, segment_sizes
 from fairlap_race.elasticsearch import indices as index_evidence
 from fairlap_race.elasticsearch.answers import dig, whole_number

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from fairlap_race.contract.index_settings import CODEC, NODE_SCOPED, SOURCE_MODE
-from fairlap_race.contract.record import IndexRecord, Shard
+from fairlap_race.contract.recorded.record import IndexRecord, Shard
 from fairlap_race.elasticsearch import effective
 from fairlap_race.elasticsearch.answers import dig, whole_number
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fairlap_race.contract.ingest_record import MOST_PROCESSORS, ProcessorCount, ProcessorWork
-from fairlap_race.contract.record import Pipeline
+from fairlap_race.contract.recorded.ingest_record import MOST_PROCESSORS, ProcessorCount, ProcessorWork
+from fairlap_race.contract.recorded.record import Pipeline
 from fairlap_race.elasticsearch.answers import dig, whole_number
 
 DROP, REROUTE = "drop", "reroute"

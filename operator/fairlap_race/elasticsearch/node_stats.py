@@ -1,4 +1,4 @@
-"""What Elasticsearch's node stats say at one moment, as numbers by signal (see `contract.series`). Pure.
+"""What Elasticsearch's node stats say now, as numbers by signal (see `contract.watched_machines.series`). Pure.
 
 Every version from 6.0 on answers `STATS_PATH`; what a version, a file system or a control
 group lacks is simply absent.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from fairlap_race.contract.resources import Volume, note
-from fairlap_race.contract.series import Sample
+from fairlap_race.contract.watched_machines.resources import Volume, note
+from fairlap_race.contract.watched_machines.series import Sample
 from fairlap_race.elasticsearch.answers import dig
 from fairlap_race.linux.cgroup import MANY_BYTES
 

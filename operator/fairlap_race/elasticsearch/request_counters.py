@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from fairlap_race.contract.cluster_course import TaskCaches
+from fairlap_race.contract.recorded.cluster_course import TaskCaches
 from fairlap_race.elasticsearch.answers import dig, whole_number
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.elasticsearch.course import CACHES_PATH, read_caches

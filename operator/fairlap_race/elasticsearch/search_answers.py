@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from fairlap_race.contract.planned_search import PlannedSearch
-from fairlap_race.contract.request_evidence import SearchAnswer
+from fairlap_race.contract.recorded.request_evidence import SearchAnswer
+from fairlap_race.contract.request_files.planned_search import PlannedSearch
 from fairlap_race.elasticsearch.answers import dig, whole_number
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 

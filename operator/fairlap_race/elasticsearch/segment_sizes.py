@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fairlap_race.contract.record import IndexRecord, Shard, Totals
+from fairlap_race.contract.recorded.record import IndexRecord, Shard, Totals
 from fairlap_race.elasticsearch.answers import dig, in_list, in_mapping, whole_number
 
 PATH = (

@@ -9,10 +9,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fairlap_race.contract.http_record import HttpHost
-from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.recorded.http_record import HttpHost
 from fairlap_race.contract.secrets import SYSTEM_CAS, basic, no_passphrase, read_api_key, read_secret
+from fairlap_race.contract.specification.race_spec import RaceSpec
 from fairlap_race.contract.tls_trouble import TlsTrouble, tls_trouble
 
 PATIENCE = 30.0

@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from fairlap_race.contract.http_record import HostAnswers, HttpAnswers
-from fairlap_race.contract.http_spec import HttpLoad
-from fairlap_race.contract.record import RallyNumbers, Task, Throughput
-from fairlap_race.contract.schedule_record import ScheduleRecord
+from fairlap_race.contract.recorded.http_record import HostAnswers, HttpAnswers
+from fairlap_race.contract.recorded.record import RallyNumbers, Task, Throughput
+from fairlap_race.contract.recorded.schedule_record import ScheduleRecord
+from fairlap_race.contract.specification.http_spec import HttpLoad
 from fairlap_race.rally.clocks import never_set
 from fairlap_race.rally.samples import PERCENTILES, Tally, task_record
 from fairlap_race.rally.schedule import LEAST_REQUESTS, ON_TIME

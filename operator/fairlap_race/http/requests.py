@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.contract.http_spec import HttpSpec
-from fairlap_race.contract.race_spec import RequestsSource
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.request_lines import LinesError, read_lines
-from fairlap_race.contract.sent_request import Sent, as_sent
+from fairlap_race.contract.request_files.request_lines import LinesError, read_lines
+from fairlap_race.contract.request_files.sent_request import Sent, as_sent
+from fairlap_race.contract.specification.http_spec import HttpSpec
+from fairlap_race.contract.specification.race_spec import RequestsSource
 from fairlap_race.errors import TrackError
 from fairlap_race.track.request_source import find_files, read_bounded
 

@@ -67,7 +67,7 @@ def known_limit(limit: int | None) -> int | None:
 
 
 def read_signals(root: Path = ROOT) -> dict[str, float | None]:
-    """Return signal -> value (see `contract.series`) of the control group at `root`."""
+    """Return signal -> value (see `contract.watched_machines.series`) of the control group at `root`."""
     return _read_cpu(root) | (_read_version_2(root) if is_version_2(root) else _read_version_1(root))
 
 

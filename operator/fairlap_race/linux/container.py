@@ -1,11 +1,11 @@
-"""This container at one moment, as numbers by signal (see `contract.series`): control group, pressure and network."""
+"""This container now, as numbers by signal (see `contract.watched_machines.series`): group, pressure, network."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from fairlap_race.contract.resources import note
-from fairlap_race.contract.series import Sample
+from fairlap_race.contract.watched_machines.resources import note
+from fairlap_race.contract.watched_machines.series import Sample
 from fairlap_race.linux.cgroup import ROOT, is_version_2, read_signals
 from fairlap_race.linux.kernel_files import read_text, whole_number
 from fairlap_race.linux.pressure import read_pressures

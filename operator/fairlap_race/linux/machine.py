@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from fairlap_race.contract.cpu_list import count_of
+from fairlap_race.contract.watched_machines.cpu_list import count_of
 from fairlap_race.linux.kernel_files import read_text
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
-from fairlap_race.contract.cpu_list import NODE_CPUS, numa_nodes_of
-from fairlap_race.contract.machine_settings import FILES, MachineSettings, parse
+from fairlap_race.contract.watched_machines.cpu_list import NODE_CPUS, numa_nodes_of
+from fairlap_race.contract.watched_machines.machine_settings import FILES, MachineSettings, parse
 from fairlap_race.linux.kernel_files import read_text
 
 _MOST_FILES = 4096

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from fairlap_race.contract.task_spans import CLOCK_SET_SECONDS
+from fairlap_race.contract.recorded.task_spans import CLOCK_SET_SECONDS
 
 LEAST_SECONDS = 0.05
 """Less is what a clock that is kept right by and by gains or loses in a task, or two readings of it differ by."""

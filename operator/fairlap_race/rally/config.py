@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.contract.race_spec import KEY_PER_CLIENT, RaceSpec, SpecError
 from fairlap_race.contract.secrets import SYSTEM_CAS, read_secret
+from fairlap_race.contract.specification.race_spec import KEY_PER_CLIENT, RaceSpec, SpecError
 from fairlap_race.rally.releases import list_option, tag_option
 
 CLIENT_TIMEOUT_SECONDS = 240

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from hdrh.histogram import HdrHistogram
 
-from fairlap_race.contract.kept_samples import MAX_HISTOGRAM_CHARACTERS, TaskHistogram
+from fairlap_race.contract.recorded.kept_samples import MAX_HISTOGRAM_CHARACTERS, TaskHistogram
 
 MOST = 24 * 3600 * 1_000_000
 """Microseconds; what took longer counts as this."""

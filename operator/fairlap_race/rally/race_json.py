@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairlap_race.contract.record import RallyNumbers, Task, Throughput
-from fairlap_race.contract.track_record import TrackTask
-from fairlap_race.contract.turns import TaskTurns
+from fairlap_race.contract.recorded.record import RallyNumbers, Task, Throughput
+from fairlap_race.contract.recorded.track_record import TrackTask
+from fairlap_race.contract.specification.turns import TaskTurns
 from fairlap_race.contract.untrusted import as_number
 from fairlap_race.rally.samples import Tally, task_record
 

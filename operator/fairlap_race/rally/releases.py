@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.contract.race_spec import SpecError
 from fairlap_race.contract.rally_releases import MAIN, RELEASES
+from fairlap_race.contract.specification.race_spec import SpecError
 
 
 def rally_version() -> str | None:

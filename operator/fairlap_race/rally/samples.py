@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairlap_race.contract.record import Counts, RallyNumbers, Task, Windows, timestamp
-from fairlap_race.contract.request_evidence import BulkTrouble
-from fairlap_race.contract.turns import TaskTurns
+from fairlap_race.contract.recorded.record import Counts, RallyNumbers, Task, Windows, timestamp
+from fairlap_race.contract.recorded.request_evidence import BulkTrouble
+from fairlap_race.contract.specification.turns import TaskTurns
 from fairlap_race.rally import steady
 from fairlap_race.rally.clocks import ClockWatch, never_set
 from fairlap_race.rally.histograms import Times

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from fairlap_race.contract.as_percent import as_percent
-from fairlap_race.contract.http_record import HttpAnswers
-from fairlap_race.contract.record import LoadGenerator, Task
-from fairlap_race.contract.schedule_record import BUSY, CLIENT_KEPT, ScheduleRecord
-from fairlap_race.contract.task_load import TaskLoad
+from fairlap_race.contract.recorded.http_record import HttpAnswers
+from fairlap_race.contract.recorded.record import LoadGenerator, Task
+from fairlap_race.contract.recorded.schedule_record import BUSY, CLIENT_KEPT, ScheduleRecord
+from fairlap_race.contract.recorded.task_load import TaskLoad
 
 LEAST_REQUESTS = 10
 LEAST_SECONDS = 1.0

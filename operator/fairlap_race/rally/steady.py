@@ -18,7 +18,7 @@ from functools import cache
 from statistics import median
 from typing import NamedTuple
 
-from fairlap_race.contract.settling import LATENCY, SERVICE_TIME, THROUGHPUT, Settling
+from fairlap_race.contract.recorded.settling import LATENCY, SERVICE_TIME, THROUGHPUT, Settling
 from fairlap_race.rally.windows import WINDOW_SECONDS, Pace, parts_of
 
 FEWEST_PARTS, MOST_PARTS = 12, 16

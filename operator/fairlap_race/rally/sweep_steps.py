@@ -6,8 +6,8 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from fairlap_race.contract.race_spec import REPLAY
-from fairlap_race.contract.sweep import SweepSpec, SweepStep
+from fairlap_race.contract.specification.race_spec import REPLAY
+from fairlap_race.contract.specification.sweep import SweepSpec, SweepStep
 
 PAUSE = "pause-before-"
 _ENDLESS_WORDS = "{}.duration: the task {} has neither iterations nor a time period of its own"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from fairlap_race.contract.record import Windows
+from fairlap_race.contract.recorded.record import Windows
 
 WINDOW_SECONDS = 1.0
 LEAST_REQUESTS = 10

@@ -1,6 +1,7 @@
 """The race as a whole, from its specification to its record, and how the record reaches the operator.
 
-`race` leads a race by Rally through `race_steps`, and `http_race` one over HTTP; `race_frame` is around both, `parts`
-and `http_parts` say what is known when. Nothing but `__main__` imports this room.
-From outside: `bounds`, `config_map`, `http_race`, `publish`, `race` and `store_metrics`.
+`by_rally` leads a race whose load Rally sends, `over_http` one of k6; here stands what both need: `race_frame` is
+around each, `parts` says what is known when. `watching` looks at machines meanwhile, and `telling` has the ConfigMaps.
+Nothing but `__main__` imports this room.
+From outside: `by_rally`, `over_http` and `telling`.
 """

@@ -6,9 +6,9 @@ import threading
 import time
 from pathlib import Path
 
-from fairlap_race.contract.race_spec import RaceSpec, TargetSpec
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.secrets import missing_secret, read_api_key, read_secret, texts_of_key, texts_of_password
+from fairlap_race.contract.specification.race_spec import RaceSpec, TargetSpec
 from fairlap_race.contract.tls_trouble import TlsTrouble
 from fairlap_race.elasticsearch import evidence
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
-from fairlap_race.contract.document_count import count_documents
-from fairlap_race.contract.race_spec import TargetSpec
-from fairlap_race.contract.record import OtherLoad, Pipeline, Record, TargetReport, Totals, Touch
+from fairlap_race.contract.recorded.document_count import count_documents
+from fairlap_race.contract.recorded.record import OtherLoad, Pipeline, Record, TargetReport, Totals, Touch
+from fairlap_race.contract.specification.race_spec import TargetSpec
 from fairlap_race.elasticsearch.answers import dig
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.track import effects

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairlap_race.contract.kept_samples import KeptSamples
-from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.recorded.kept_samples import KeptSamples
+from fairlap_race.contract.specification.race_spec import RaceSpec
 from fairlap_race.rally import samples
 from fairlap_race.runner.parts import FailedError
 

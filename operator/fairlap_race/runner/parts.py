@@ -7,12 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
-from fairlap_race.contract.cluster_course import ClusterCourse
-from fairlap_race.contract.kept_samples import KeptSamples
-from fairlap_race.contract.machine_watch import Canary
-from fairlap_race.contract.probe import ProbeRecord
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import (
+from fairlap_race.contract.recorded.cluster_course import ClusterCourse
+from fairlap_race.contract.recorded.kept_samples import KeptSamples
+from fairlap_race.contract.recorded.record import (
     Fresh,
     LoadGenerator,
     LoadGeneratorHost,
@@ -22,17 +20,19 @@ from fairlap_race.contract.record import (
     Task,
     timestamp,
 )
-from fairlap_race.contract.request_evidence import RequestEvidence
-from fairlap_race.contract.resources import MachineTable
-from fairlap_race.contract.stored_metrics import StoredMetrics
-from fairlap_race.contract.track_record import TrackRecord
+from fairlap_race.contract.recorded.request_evidence import RequestEvidence
+from fairlap_race.contract.recorded.stored_metrics import StoredMetrics
+from fairlap_race.contract.recorded.track_record import TrackRecord
+from fairlap_race.contract.request_files.probe import ProbeRecord
+from fairlap_race.contract.watched_machines.machine_watch import Canary
+from fairlap_race.contract.watched_machines.resources import MachineTable
 from fairlap_race.elasticsearch.client import ElasticsearchClient
 from fairlap_race.elasticsearch.evidence import After, Before
 from fairlap_race.errors import StoppedError, TrackError
 from fairlap_race.http.health import UnhealthyError
 from fairlap_race.runner.guest import Site
 from fairlap_race.runner.supervise import Ended
-from fairlap_race.runner.telemetry_kept import KeptTelemetry
+from fairlap_race.runner.telling.telemetry_kept import KeptTelemetry
 from fairlap_race.track.load import Request, TrackDescription
 from fairlap_race.track.ready import Ready
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fairlap_race.contract.probe import (
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.request_files.probe import (
     PointerError,
     ProbeLook,
     ProbeReading,
@@ -19,8 +20,7 @@ from fairlap_race.contract.probe import (
     compare,
     look,
 )
-from fairlap_race.contract.race_spec import RaceSpec
-from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.specification.race_spec import RaceSpec
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.runner.parts import STOPPED, FailedError
 

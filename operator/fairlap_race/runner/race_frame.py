@@ -11,14 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from fairlap_race.contract.machine_watch import Canary
-from fairlap_race.contract.race_spec import Mode, RaceSpec, SpecError
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Outcome, Record, timestamp
-from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
-from fairlap_race.runner import bounds
-from fairlap_race.runner.canary import PIECES, do_fixed_work
+from fairlap_race.contract.recorded.record import Outcome, Record, timestamp
+from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, SpecError
+from fairlap_race.contract.watched_machines.machine_watch import Canary
+from fairlap_race.contract.watched_machines.resources import KEY_RESOURCES, MachineTable
 from fairlap_race.runner.parts import FailedError, KnownParts
+from fairlap_race.runner.telling import bounds
+from fairlap_race.runner.watching.canary import PIECES, do_fixed_work
 
 LOG = logging.getLogger(__name__)
 Known = TypeVar("Known", bound=KnownParts)

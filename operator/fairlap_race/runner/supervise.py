@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import LoadGenerator, Outcome, Progress, timestamp
+from fairlap_race.contract.recorded.record import LoadGenerator, Outcome, Progress, timestamp
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.elasticsearch.progress import explain_standstill, find_full_disks, get_work
 from fairlap_race.linux import cgroup, process
 from fairlap_race.rally.live_files import SHUTDOWN, State, actor_pids, read_state
-from fairlap_race.runner.cost import LOOK_SECONDS, Cost
-from fairlap_race.runner.load_series import LoadSeries
-from fairlap_race.runner.race_clock import RaceClock
-from fairlap_race.runner.watchdog import Sighting, Watchdog, WatchVerdict
+from fairlap_race.runner.watching.cost import LOOK_SECONDS, Cost
+from fairlap_race.runner.watching.load_series import LoadSeries
+from fairlap_race.runner.watching.race_clock import RaceClock
+from fairlap_race.runner.watching.watchdog import Sighting, Watchdog, WatchVerdict
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.1

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.codec import decode
-from fairlap_race.contract.document_plan import ExpectedByUser
-from fairlap_race.contract.race_spec import Mode, RaceSpec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.track_record import TrackRecord
+from fairlap_race.contract.recorded.track_record import TrackRecord
+from fairlap_race.contract.specification.document_plan import ExpectedByUser
+from fairlap_race.contract.specification.race_spec import Mode, RaceSpec
 from fairlap_race.errors import TrackError
 from fairlap_race.linux import process
 from fairlap_race.rally.config import Files, rally_env

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fairlap_race.contract.document_plan import DocumentPlan, UncountedTask, WhyUncounted
 from fairlap_race.contract.index_settings import NO_PIPELINE
+from fairlap_race.contract.specification.document_plan import DocumentPlan, UncountedTask, WhyUncounted
 from fairlap_race.track.effects import READING
 
 _KEEPING = READING | {

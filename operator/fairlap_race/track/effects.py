@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fairlap_race.contract.record import Touch
+from fairlap_race.contract.recorded.record import Touch
 
 INDEX = "index"
 DATA_STREAM = "data stream"

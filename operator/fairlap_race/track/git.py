@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
-from fairlap_race.contract.race_spec import GitSource
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.specification.race_spec import GitSource
 from fairlap_race.errors import TrackError
 from fairlap_race.track.child import kill_session
 

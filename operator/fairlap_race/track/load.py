@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.contract.document_plan import DocumentPlan, WhyUncounted
 from fairlap_race.contract.index_settings import NO_PIPELINE
-from fairlap_race.contract.race_spec import REPLAY, IndexSpec
-from fairlap_race.contract.record import Touch
-from fairlap_race.contract.sweep import SweepSpec
-from fairlap_race.contract.track_record import TrackTask
+from fairlap_race.contract.recorded.record import Touch
+from fairlap_race.contract.recorded.track_record import TrackTask
+from fairlap_race.contract.specification.document_plan import DocumentPlan, WhyUncounted
+from fairlap_race.contract.specification.race_spec import REPLAY, IndexSpec
+from fairlap_race.contract.specification.sweep import SweepSpec
 from fairlap_race.corpora.need import CorpusFile
 from fairlap_race.rally import releases, sweep_steps
 from fairlap_race.track import effects as touches

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.contract.race_spec import RaceSpec
+from fairlap_race.contract.specification.race_spec import RaceSpec
 from fairlap_race.corpora.corpora import CorporaSource
 from fairlap_race.corpora.need import ShowProgress
 from fairlap_race.track.git import fetch

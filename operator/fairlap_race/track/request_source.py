@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from fairlap_race.contract.race_spec import RaceSpec, RequestsSource
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.request_lines import MOST_LINE_BYTES, LinesError, RequestLine, read_lines
+from fairlap_race.contract.request_files.request_lines import MOST_LINE_BYTES, LinesError, RequestLine, read_lines
+from fairlap_race.contract.specification.race_spec import RaceSpec, RequestsSource
 from fairlap_race.errors import TrackError
 from fairlap_race.track.git import fetch_commit, is_inside
 from fairlap_race.track.prepare import LINK_BYTES

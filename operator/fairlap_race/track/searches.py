@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from fairlap_race.contract.planned_search import PlannedSearch
-from fairlap_race.contract.request_evidence import FIELD_CAPS, NO_SEARCHES, OTHER_SEARCHES, SEARCHES
+from fairlap_race.contract.recorded.request_evidence import FIELD_CAPS, NO_SEARCHES, OTHER_SEARCHES, SEARCHES
+from fairlap_race.contract.request_files.planned_search import PlannedSearch
 from fairlap_race.track.child import answer_parent
 from fairlap_race.track.load import Request, expand_if_asked, rally_config
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fairlap_race.contract.track_record import SERVICES
+from fairlap_race.contract.recorded.track_record import SERVICES
 
 _WORDS: Mapping[str, re.Pattern[str]] = {
     "geoip": re.compile(r"geoip|ip_location"),

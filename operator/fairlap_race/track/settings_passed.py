@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairlap_race.contract.index_settings import PREFIX, SOURCE_MODE, by_full_name, flatten, settings_asked
-from fairlap_race.contract.race_spec import IndexSpec
+from fairlap_race.contract.specification.race_spec import IndexSpec
 
 INDEX_SETTINGS = "index_settings"
 

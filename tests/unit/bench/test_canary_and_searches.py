@@ -6,7 +6,7 @@ from typing import Any
 import canary
 import pytest
 
-from fairlap_race.contract.canary_margins import HASHING, READING_MEMORY
+from fairlap_race.contract.watched_machines.canary_margins import HASHING, READING_MEMORY
 
 Json = dict[str, Any]
 

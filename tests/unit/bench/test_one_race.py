@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from parts import one_race
 
-from fairlap_race.contract.race_spec import Mode, RaceSpec
-from fairlap_race.runner import race_frame, race_steps, supervise
+from fairlap_race.contract.specification.race_spec import Mode, RaceSpec
+from fairlap_race.runner import race_frame, supervise
+from fairlap_race.runner.by_rally import race_steps
 from fairlap_race.runner.parts import Parts, assemble
 
 

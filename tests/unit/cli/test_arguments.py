@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap.cli import main as program
-from fairlap.cli.commands import SHELLS, fairlap
+from fairlap.cli.command_words import SHELLS, fairlap
+from fairlap.cli.commands.logs_command import step_name
 from fairlap.cli.completion import kubectl_answer, suggest
-from fairlap.cli.exits import CliError, UsageError
-from fairlap.cli.logs_command import step_name
+from fairlap.cli.edge.exits import CliError, UsageError
 from fairlap.cli.option_values import TimeOption, track_params
 from fairlap.settings import BUILTIN_TRACKS
 
@@ -58,7 +58,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str | None, str | None
         found.append((context, namespace))
         return FakeConnection()
 
-    monkeypatch.setattr("fairlap.cli.connection.Connection.open", open_connection)
+    monkeypatch.setattr("fairlap.cli.edge.connection.Connection.open", open_connection)
     return found
 
 
@@ -121,7 +121,7 @@ def test_completion_without_a_cluster_has_no_names(monkeypatch: pytest.MonkeyPat
     def refuse(*_: str | None) -> None:
         raise CliError("no cluster")
 
-    monkeypatch.setattr("fairlap.cli.connection.Connection.open", refuse)
+    monkeypatch.setattr("fairlap.cli.edge.connection.Connection.open", refuse)
     assert completed("results", "") == []
 
 
@@ -211,7 +211,7 @@ def test_the_cluster_is_chosen_before_or_after_the_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("results_command.results", "logs_command.logs", "run_command.rerun", "doctor_command.noise"):
-        monkeypatch.setattr(f"fairlap.cli.{name}", lambda *_: 0)
+        monkeypatch.setattr(f"fairlap.cli.commands.{name}", lambda *_: 0)
     assert program.main(words) == 0
     assert opened == [asked]
 
@@ -265,7 +265,7 @@ def test_wrong_usage_ends_with_2_and_one_sentence(
     )
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
     monkeypatch.setenv("FAIRLAP_RALLY_PYTHON", sys.executable)
-    monkeypatch.setattr("fairlap.cli.rally_python._version", lambda _: "2.13.0")
+    monkeypatch.setattr("fairlap.cli.edge.rally_python._version", lambda _: "2.13.0")
     assert program.main(words) == 2
     said = capsys.readouterr().err
     assert "Traceback" not in said
@@ -334,7 +334,7 @@ def test_an_unforeseen_failure_is_one_sentence(
     def fail() -> int:
         raise RuntimeError("oops")
 
-    monkeypatch.setattr("fairlap.cli.builtin.list_tracks", fail)
+    monkeypatch.setattr("fairlap.cli.commands.track_commands.list_tracks", fail)
     assert program.main(["track", "list"]) == 1
     said = capsys.readouterr().err
     assert "oops" in said

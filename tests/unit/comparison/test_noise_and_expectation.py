@@ -33,7 +33,7 @@ from fairlap.comparison.noise.noise_store import (
     race_seconds_for,
 )
 from fairlap.statistics.moderation import Prior
-from fairlap_race.contract.record import EnvironmentRecord, LoadGeneratorHost, Node, Record
+from fairlap_race.contract.recorded.record import EnvironmentRecord, LoadGeneratorHost, Node, Record
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 ANYTHING = st.recursive(

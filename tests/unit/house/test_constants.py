@@ -14,8 +14,9 @@ from fairlap.api import load_spec, names, sweep_spec
 from fairlap.api.base import LONGEST_TEXT
 from fairlap.queue import summary
 from fairlap_docs.floors import FLOORS
-from fairlap_race.contract import http_spec, resources, sweep, turns
-from fairlap_race.contract.race_spec import Mode
+from fairlap_race.contract.specification import http_spec, sweep, turns
+from fairlap_race.contract.specification.race_spec import Mode
+from fairlap_race.contract.watched_machines import resources
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,9 @@ class OneMeaning(NamedTuple):
 
 MEANINGS = (
     OneMeaning(LONGEST_TEXT, "fairlap.api.base.LONGEST_TEXT", ("fairlap.",)),
-    OneMeaning("prometheus", "fairlap_race.contract.resources.PROMETHEUS", ("fairlap.", "fairlap_race.")),
+    OneMeaning(
+        "prometheus", "fairlap_race.contract.watched_machines.resources.PROMETHEUS", ("fairlap.", "fairlap_race.")
+    ),
     OneMeaning(1e-9, "fairlap.statistics.gates.NO_SPREAD", ("fairlap.statistics.", "fairlap.comparison.")),
     OneMeaning(
         0.05, "fairlap.statistics.gates.USUAL_ALPHA", ("fairlap.statistics.", "fairlap.comparison."),

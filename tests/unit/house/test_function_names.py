@@ -11,7 +11,7 @@ UNCLEAR = {
     *("say", "slim", "again", "told", "ours", "mine", "said", "lines", "tell", "tells"),
     *("bide", "about", "of", "hindered", "lent", "words"),
 }
-"""with or without an underscore before it; `print_text`, `race_again`, `in_words`, `verdict_lines`, `turn_of` say more"""
+"""with or without an underscore before it; `race_again`, `in_words`, `verdict_lines`, `turn_of` say more"""
 
 
 def unclear_names(source: str) -> list[str]:

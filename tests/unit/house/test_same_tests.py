@@ -120,6 +120,7 @@ def test_a_circle_or_a_name_that_stands_twice_is_refused() -> None:
 def test_the_table_leads_to_files_that_are_there() -> None:
     table = read_table(TABLE.read_text())
     files = {moved(old, table).partition("::")[0] for old in table} - {"-"}
+    assert [name for name in (*table, *files) if name.startswith("operator/")] == [], "ids begin with the package"
     assert [
         name for name in sorted(files) if not (ROOT / name).exists() and not (ROOT / "operator" / name).exists()
     ] == []

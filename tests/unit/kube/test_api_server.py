@@ -8,7 +8,7 @@ import pytest
 
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import MOST_PAGE, ApiServer, fewer
-from fairlap.runtime.reads import list_owned, queued_versions
+from fairlap.runtime.objects.reads import list_owned, queued_versions
 
 
 class Answers(ApiServer):

@@ -14,8 +14,8 @@ from fairlap.machines.complete import RETRY_SECONDS, complete_table
 from fairlap.manifests.elasticsearch import MOUNTS_CONTAINER
 from fairlap.plan.basis.seen import Children
 from fairlap_race.contract.config_maps import text_of
-from fairlap_race.contract.machine_settings import MachineSettings
-from fairlap_race.contract.resources import KEY_RESOURCES, Machine, MachineTable, Usage, Volume
+from fairlap_race.contract.watched_machines.machine_settings import MachineSettings
+from fairlap_race.contract.watched_machines.resources import KEY_RESOURCES, Machine, MachineTable, Usage, Volume
 
 NODE = "bm-race-1-es-default-0"
 MOUNTS = "510 500 254:0 / /usr/share/elasticsearch/data rw,noatime - xfs /dev/sdb rw\n"

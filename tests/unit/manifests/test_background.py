@@ -9,7 +9,7 @@ from world import SETTINGS, seen, spec
 
 from fairlap.manifests.background import switched_off
 from fairlap.manifests.elasticsearch import elasticsearch
-from fairlap_race.contract.track_record import SERVICES
+from fairlap_race.contract.recorded.track_record import SERVICES
 
 GEOIP, ML, WATCHER = "ingest.geoip.downloader.enabled", "xpack.ml.enabled", "xpack.watcher.enabled"
 ALL = {GEOIP, ML, WATCHER}

@@ -11,8 +11,8 @@ from fairlap.plan.acceptance.accept import objections
 from fairlap.plan.basis.seen import Subject
 from fairlap.plan.basis.steps import CHECK, SMOKE, steps
 from fairlap.settings import Settings
-from fairlap_race.contract.http_spec import HttpLoad
-from fairlap_race.contract.race_spec import Mode, SpecError, parse_spec
+from fairlap_race.contract.specification.http_spec import HttpLoad
+from fairlap_race.contract.specification.race_spec import Mode, SpecError, parse_spec
 
 SETTINGS = Settings(race_image="fairlap/race:1")
 TARGET = {"kind": "http", "hosts": ["http://one:10041", "http://two:10041"], "health": "/d/status"}

@@ -22,9 +22,9 @@ from fairlap.plan.basis.seen import Subject
 from fairlap.plan.basis.steps import needs_check
 from fairlap.results.machine_facts import facts_of
 from fairlap.settings import JdkImage, Settings
-from fairlap_race.contract.document_plan import ExpectedByUser
-from fairlap_race.contract.probe import ProbeSpec, find_wrong_probes
-from fairlap_race.contract.race_spec import (
+from fairlap_race.contract.request_files.probe import ProbeSpec, find_wrong_probes
+from fairlap_race.contract.specification.document_plan import ExpectedByUser
+from fairlap_race.contract.specification.race_spec import (
     MOST_SPEC_BYTES,
     SPEC_VARIABLE,
     CorporaSpec,

@@ -10,7 +10,7 @@ from fairlap.api.spec import BenchmarkSpec
 from fairlap.manifests.track_source import TRACK, mounts, requests_source, track_source
 from fairlap.plan.basis.steps import config_map_key, track_words
 from fairlap.settings import Settings
-from fairlap_race.contract.race_spec import TrackSource
+from fairlap_race.contract.specification.race_spec import TrackSource
 
 SETTINGS = Settings(race_image="race")
 GIT = {"url": "https://git.example/tracks.git", "revision": "main", "path": "mine"}

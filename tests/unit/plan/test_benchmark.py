@@ -17,9 +17,9 @@ from fairlap.plan.explain.trouble import find_troubles
 from fairlap.plan.lifetimes.keep import kept_until
 from fairlap.plan.transition import PROGRESS_LENGTH, one_line
 from fairlap.queue.turn import Turn
-from fairlap.runtime.races import seen_race
+from fairlap.runtime.beside.races import seen_race
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Outcome, Record
+from fairlap_race.contract.recorded.record import Outcome, Record
 
 Json = dict[str, Any]
 CHECKED = spec(race={"params": {"bulk_size": 100}})

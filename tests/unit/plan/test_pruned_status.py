@@ -20,10 +20,10 @@ from fairlap.plan.outdated_crd import field_paths, lost_fields, steers, without
 from fairlap.plan.verdict.existing_cluster import race_image
 from fairlap.queue.summary import summarize
 from fairlap.queue.turn import Turn
-from fairlap.runtime.writes import status_json
+from fairlap.runtime.objects.writes import status_json
 from fairlap.settings import Settings
 from fairlap_race.contract.index_settings import CODEC
-from fairlap_race.contract.record import EnvironmentRecord, Record, TargetReport
+from fairlap_race.contract.recorded.record import EnvironmentRecord, Record, TargetReport
 
 Json = dict[str, Any]
 OWN = {"race": {"params": {"bulk_size": 100}}, "elasticsearch": {"index": {"codec": "default"}}}

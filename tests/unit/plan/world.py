@@ -10,8 +10,8 @@ from fairlap.plan.basis.conditions import condition
 from fairlap.plan.basis.seen import Children, Seen, Subject
 from fairlap.queue.turn import Turn
 from fairlap.settings import JdkImage, Settings
-from fairlap_race.contract import record as rec
-from fairlap_race.contract.track_record import TrackRecord, TrackTask
+from fairlap_race.contract.recorded import record as rec
+from fairlap_race.contract.recorded.track_record import TrackRecord, TrackTask
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SETTINGS = Settings(

@@ -529,25 +529,35 @@ def test_when_all_look_at_the_line_it_is_gone_through_once(monkeypatch: pytest.M
     st.integers(0, 1),
 )  # fmt: skip
 def test_what_is_remembered_of_the_line_is_what_it_is(acts: list[tuple[str, str]], most: int, share: int) -> None:
-    places = Places(most, lambda _: None, lambda: None, 1, share)
-    for uid, act in acts:
-        match act:
-            case "turn":
-                places.turn(uid)
-            case "gone":
-                places.remove(uid)
-            case "assume":
-                places.assume(uid)
-            case "forget":
-                places.forget(uid)
-            case "aside":
-                places.set_aside(uid)
-            case "back":
-                places.take_back(uid)
-            case "vanish":
-                places.vanish({uid})
-            case _:
-                places.observe(summary(uid, act))
-        told = {each: (places.turn(each), places.turn(each, "check")) for each in "abcd"}
-        places._turns.clear()
-        assert told == {each: (places.turn(each), places.turn(each, "check")) for each in "abcd"}
+    asked_all_along = Places(most, lambda _: None, lambda: None, 1, share)
+    for number, (uid, act) in enumerate(acts, 1):
+        carry_out(asked_all_along, uid, act)
+        never_asked = Places(most, lambda _: None, lambda: None, 1, share)
+        for earlier in acts[:number]:
+            if earlier[1] != "turn":
+                carry_out(never_asked, *earlier)
+        assert all_turns(asked_all_along) == all_turns(never_asked)
+
+
+def carry_out(places: Places, uid: str, act: str) -> None:
+    match act:
+        case "turn":
+            places.turn(uid)
+        case "gone":
+            places.remove(uid)
+        case "assume":
+            places.assume(uid)
+        case "forget":
+            places.forget(uid)
+        case "aside":
+            places.set_aside(uid)
+        case "back":
+            places.take_back(uid)
+        case "vanish":
+            places.vanish({uid})
+        case _:
+            places.observe(summary(uid, act))
+
+
+def all_turns(places: Places) -> dict[str, tuple[Any, Any]]:
+    return {each: (places.turn(each), places.turn(each, "check")) for each in "abcd"}

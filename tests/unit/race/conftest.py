@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from fairlap_race.runner.config_map import ConfigMap
+from fairlap_race.runner.telling.config_map import ConfigMap
 
 PATHS = ("/api/v1/namespaces/ns/configmaps/bm-race-1", "/api/v1/namespaces/ns/configmaps/bm-race-1-progress")
 

@@ -11,16 +11,16 @@ from fairlap.plan.stages.running import RUNNER_GRACE
 from fairlap_race import __main__ as program
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import EnvironmentRecord, Fresh, Outcome, Record, TargetReport
-from fairlap_race.contract.track_record import TrackTask
+from fairlap_race.contract.recorded.record import EnvironmentRecord, Fresh, Outcome, Record, TargetReport
+from fairlap_race.contract.recorded.track_record import TrackTask
 from fairlap_race.elasticsearch.client import TIMEOUT_SECONDS
 from fairlap_race.elasticsearch.evidence import Before
-from fairlap_race.runner import race as race_module
-from fairlap_race.runner import race_steps
-from fairlap_race.runner.config_map import ConfigMap, PatchError
-from fairlap_race.runner.harvest import evidence_limit
+from fairlap_race.runner.by_rally import race as race_module
+from fairlap_race.runner.by_rally import race_steps
+from fairlap_race.runner.by_rally.harvest import evidence_limit
+from fairlap_race.runner.by_rally.race import RaceRunner
 from fairlap_race.runner.parts import Numbers, Parts
-from fairlap_race.runner.race import RaceRunner
+from fairlap_race.runner.telling.config_map import ConfigMap, PatchError
 from fairlap_race.track.load import TrackDescription
 from fairlap_race.track.ready import Ready
 
@@ -144,7 +144,7 @@ def test_what_the_race_created_stays_after_a_bug_when_only_a_success_removes_it(
 
 def test_a_missing_config_map_is_an_exit_code(monkeypatch, server):
     server.fail = [404] * 1000
-    monkeypatch.setattr("fairlap_race.runner.config_map.GIVE_UP_MISSING", 0.3)
+    monkeypatch.setattr("fairlap_race.runner.telling.config_map.GIVE_UP_MISSING", 0.3)
     code, record, _ = run(monkeypatch, server)
     assert code == 1 and record is None
 

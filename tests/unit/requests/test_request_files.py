@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap.cli import main as program
-from fairlap.cli import request_words, requests_command
+from fairlap.cli import request_words
+from fairlap.cli.commands import requests_command
 from fairlap.requests import access_log, search_results, slow_log
 from fairlap.requests.found import Doubt, InputLine, Skipped
 from fairlap.requests.search_results import Wanted
-from fairlap_race.contract.request_lines import RequestLine, read_lines
+from fairlap_race.contract.request_files.request_lines import RequestLine, read_lines
 
 Found = RequestLine | Skipped | Doubt
 Reader = Callable[[Iterable[InputLine]], Iterator[Found]]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from fairlap.results.cadvisor import AnswerError, Collected, chunks, machines, query
-from fairlap_race.contract.series import Span
-from fairlap_race.contract.task_spans import TaskSpan
+from fairlap_race.contract.recorded.task_spans import TaskSpan
+from fairlap_race.contract.watched_machines.series import Span
 
 ES, LOAD = "bm-race-1-es-default-0", "bm-race-1-x7b2c"
 RACE = Span(100, 160)

@@ -10,15 +10,15 @@ from searched_races import searching_race
 from statuses import benchmark, succeeded
 
 from fairlap.api.status import Results
-from fairlap.cli import sweep_report
+from fairlap.cli.tables import sweep_report
 from fairlap.results import capacity_found
 from fairlap.results.aggregate import aggregate, remarks
 from fairlap.results.capacity_found import capacity_result
 from fairlap.results.sweep_curve import sweep_result
-from fairlap_race.contract.http_record import HttpAnswers
-from fairlap_race.contract.race_capacity import RaceCapacity, race_capacity
-from fairlap_race.contract.record import Counts, RallyNumbers, Record
-from fairlap_race.contract.sweep import SweepStep
+from fairlap_race.contract.recorded.http_record import HttpAnswers
+from fairlap_race.contract.recorded.race_capacity import RaceCapacity, race_capacity
+from fairlap_race.contract.recorded.record import Counts, RallyNumbers, Record
+from fairlap_race.contract.specification.sweep import SweepStep
 
 
 def test_one_race() -> None:

@@ -7,8 +7,8 @@ from tests.fixtures.message_form import looks_like
 
 from fairlap.api.machine_status import MachineEvidence
 from fairlap.results.cores import exclusive, remarks, without_claims_of_others
-from fairlap_race.contract.cpu_list import count_of
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.watched_machines.cpu_list import count_of
 
 
 @pytest.mark.parametrize(

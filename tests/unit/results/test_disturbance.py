@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.fixtures.message_form import looks_like
 
 from fairlap.results.disturbance import Disturbance, DisturbanceKind, disturbances, remarks
-from fairlap_race.contract.canary_margins import CANARY_RATIO
-from fairlap_race.contract.machine_watch import Canary, MachineWatch, Stall, WatchedSpan
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.resources import (
+from fairlap_race.contract.watched_machines.canary_margins import CANARY_RATIO
+from fairlap_race.contract.watched_machines.machine_watch import Canary, MachineWatch, Stall, WatchedSpan
+from fairlap_race.contract.watched_machines.resources import (
     ELASTICSEARCH,
     LOAD_GENERATOR,
     Machine,
@@ -23,8 +23,8 @@ from fairlap_race.contract.resources import (
     Usage,
     merged,
 )
-from fairlap_race.runner.canary import lower_quartile
-from fairlap_race.runner.watched_use import with_use
+from fairlap_race.runner.watching.canary import lower_quartile
+from fairlap_race.runner.watching.watched_use import with_use
 
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 MAYBE = st.none() | NUMBER

@@ -12,9 +12,9 @@ from fairlap.api.status import Environment, IndexEvidence, NodeCopies
 from fairlap.results import drift
 from fairlap.results.environment import environment as environment_of
 from fairlap.results.machine_facts import MachineFacts, facts_of
-from fairlap_race.contract.machine_settings import MachineSettings
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import IndexRecord, Record, Shard
+from fairlap_race.contract.recorded.record import IndexRecord, Record, Shard
+from fairlap_race.contract.watched_machines.machine_settings import MachineSettings
 
 
 def environment(race: int = 1, **changes: Any) -> Environment:

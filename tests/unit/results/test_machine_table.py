@@ -1,7 +1,7 @@
 """The table of a report."""
 
 from fairlap.results.machine_table import header, rows
-from fairlap_race.contract.resources import Machine, MachineTable, TaskUsage, Usage
+from fairlap_race.contract.watched_machines.resources import Machine, MachineTable, TaskUsage, Usage
 
 
 def test_rows_have_units_and_say_what_is_unknown() -> None:

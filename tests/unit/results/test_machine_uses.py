@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from fairlap.results.machine_use import IN_STATUS, machine_uses, remarks
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.resources import Machine, MachineTable, Sampler, Usage, missing
+from fairlap_race.contract.watched_machines.resources import Machine, MachineTable, Sampler, Usage, missing
 
 
 def table(race: str, cpu: float, **columns: float) -> MachineTable:

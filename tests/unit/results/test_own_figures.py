@@ -3,12 +3,12 @@
 import pytest
 
 from fairlap.results.aggregate import aggregate
-from fairlap_race.contract.http_record import HostAnswers, HttpAnswers
-from fairlap_race.contract.probe import ProbeReading, ProbeRecord
-from fairlap_race.contract.record import Counts, RallyNumbers, Record, Task, Throughput, Windows
-from fairlap_race.contract.schedule_record import ScheduleRecord
-from fairlap_race.contract.settling import Settling
-from fairlap_race.contract.turns import TaskTurns
+from fairlap_race.contract.recorded.http_record import HostAnswers, HttpAnswers
+from fairlap_race.contract.recorded.record import Counts, RallyNumbers, Record, Task, Throughput, Windows
+from fairlap_race.contract.recorded.schedule_record import ScheduleRecord
+from fairlap_race.contract.recorded.settling import Settling
+from fairlap_race.contract.request_files.probe import ProbeReading, ProbeRecord
+from fairlap_race.contract.specification.turns import TaskTurns
 
 FEW = "0.5 requests in a window on average, and fewer than 10 tell nothing"
 KEPT = Windows(1.0, 60, 20.0, 19.0, 21.0, (), 1200)

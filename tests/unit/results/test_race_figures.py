@@ -3,7 +3,7 @@
 import pytest
 
 from fairlap.results.race_figures import error_rate, figure, median_of_known
-from fairlap_race.contract.record import Counts, Task
+from fairlap_race.contract.recorded.record import Counts, Task
 
 
 @pytest.mark.parametrize(

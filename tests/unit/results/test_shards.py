@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fairlap.results.lucene_codec import algorithm
 from fairlap.results.shards import copies_per_node, memory_of, node_data, remarks, short
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import EnvironmentRecord, Node, Record, Shard
+from fairlap_race.contract.recorded.record import EnvironmentRecord, Node, Record, Shard
 
 GIB = 2**30
 TWO = (

@@ -9,7 +9,7 @@ from fairlap.results.storage import (
     with_claim,
     with_mount,
 )
-from fairlap_race.contract.resources import Volume
+from fairlap_race.contract.watched_machines.resources import Volume
 
 DATA = "/usr/share/elasticsearch/data"
 MOUNTS = f"""500 400 0:100 / / rw,relatime - overlay overlay rw,lowerdir=/a

@@ -16,17 +16,17 @@ from statuses import benchmark, succeeded
 from fairlap.api.status import Results
 from fairlap.api.sweep_spec import Objective
 from fairlap.api.sweep_status import SweepResult
-from fairlap.cli import sweep_report
-from fairlap.cli.exits import UsageError
-from fairlap.cli.sweep_picture import picture
+from fairlap.cli.edge.exits import UsageError
+from fairlap.cli.tables import sweep_report
+from fairlap.cli.tables.sweep_picture import picture
 from fairlap.results.capacity_found import capacity_result
 from fairlap.results.sweep_curve import sweep_result
-from fairlap_race.contract.http_record import HttpAnswers, HttpHost, HttpRecord
-from fairlap_race.contract.record import Counts, EnvironmentRecord, RallyNumbers, Record, Task
-from fairlap_race.contract.resources import LOAD_GENERATOR, Machine, MachineTable, TaskUsage, Usage
-from fairlap_race.contract.sweep import SweepSpec, steps_of
-from fairlap_race.contract.task_load import TaskLoad
-from fairlap_race.contract.track_record import TrackRecord
+from fairlap_race.contract.recorded.http_record import HttpAnswers, HttpHost, HttpRecord
+from fairlap_race.contract.recorded.record import Counts, EnvironmentRecord, RallyNumbers, Record, Task
+from fairlap_race.contract.recorded.task_load import TaskLoad
+from fairlap_race.contract.recorded.track_record import TrackRecord
+from fairlap_race.contract.specification.sweep import SweepSpec, steps_of
+from fairlap_race.contract.watched_machines.resources import LOAD_GENERATOR, Machine, MachineTable, TaskUsage, Usage
 
 CLIENTS = (1, 2, 4, 8, 16, 32, 64)
 

@@ -5,7 +5,14 @@ from tests.fixtures.message_form import looks_like
 
 from fairlap.results.throttled_nodes import remarks
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, Machine, MachineTable, TaskUsage, Usage
+from fairlap_race.contract.watched_machines.resources import (
+    ELASTICSEARCH,
+    LOAD_GENERATOR,
+    Machine,
+    MachineTable,
+    TaskUsage,
+    Usage,
+)
 
 LIMITED = "task bulk-index: node es-0 was throttled by its CPU limit"
 

@@ -15,7 +15,7 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from fairlap_race.contract.request_lines import RequestLine, read_lines
+from fairlap_race.contract.request_files.request_lines import RequestLine, read_lines
 
 TRACK = Path(__file__).parents[3] / "tracks" / "replay"
 Sources = Callable[..., Any]

@@ -5,8 +5,14 @@ from typing import Final
 
 from fairlap.api.block_record import RaceRecord
 from fairlap.api.status import RemarkStatus
-from fairlap_race.contract.canary_margins import DISTURBED_WORDS, HASHING, READING_MEMORY, WRITING, Piece
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.watched_machines.canary_margins import (
+    DISTURBED_WORDS,
+    HASHING,
+    READING_MEMORY,
+    WRITING,
+    Piece,
+)
 
 DISTURBED: Final = str(Reason.MACHINE_DISTURBED)
 """reason of the remark, and of a block that is raced again for it"""

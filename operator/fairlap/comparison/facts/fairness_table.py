@@ -267,7 +267,7 @@ def is_condition(path: str, known: Container[str] = ()) -> bool:
 def cut_with(path: str) -> str:
     """Return the part of a record, "" for none, with which a fact is left out where the record would be too large.
 
-    That one variant knows nothing of such a part says nothing (fairlap_race.runner.bounds).
+    That one variant knows nothing of such a part says nothing (fairlap_race.runner.telling.bounds).
     """
     if path.startswith("ran: index "):
         return next((part for part in ("default ", "digest of settings") if f": {part}" in path), "")

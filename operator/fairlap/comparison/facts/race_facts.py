@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from fairlap.api.names import is_race
 from fairlap_race.contract.index_settings import stream_of
-from fairlap_race.contract.record import EnvironmentRecord, Record
-from fairlap_race.contract.request_evidence import AFTER
+from fairlap_race.contract.recorded.record import EnvironmentRecord, Record
+from fairlap_race.contract.recorded.request_evidence import AFTER
 
 MOST_FACTS: Final = 3000
 _MOST_TASKS, _MOST_CORPORA = 300, 100

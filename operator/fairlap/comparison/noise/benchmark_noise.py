@@ -17,8 +17,8 @@ from fairlap.statistics.gates import NO_SPREAD, smallest_visible
 from fairlap.statistics.moderation import Prior, fitted_to
 from fairlap.wording.counts import counted
 from fairlap.wording.percentages import two_digits
-from fairlap_race.contract.record import Record, Task
-from fairlap_race.contract.resources import MachineTable
+from fairlap_race.contract.recorded.record import Record, Task
+from fairlap_race.contract.watched_machines.resources import MachineTable
 
 PAIRS: Final = 5
 """of races, which is what a Comparison of a middling difference takes"""

@@ -16,12 +16,19 @@ from fairlap.api.status import RemarkStatus
 from fairlap.comparison.numbers.race_numbers import Kind, Number, Raced
 from fairlap.comparison.terms.gate_metrics import LATENCIES, METRICS, SERVICE_TIMES
 from fairlap_race.contract.config_maps import text_of
-from fairlap_race.contract.machine_watch import Canary
-from fairlap_race.contract.race_capacity import race_capacity
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import KEY_RECORD, Record, Task
-from fairlap_race.contract.resources import ELASTICSEARCH, KEY_RESOURCES, PROMETHEUS, Machine, MachineTable, Usage
+from fairlap_race.contract.recorded.race_capacity import race_capacity
+from fairlap_race.contract.recorded.record import KEY_RECORD, Record, Task
 from fairlap_race.contract.untrusted import as_number
+from fairlap_race.contract.watched_machines.machine_watch import Canary
+from fairlap_race.contract.watched_machines.resources import (
+    ELASTICSEARCH,
+    KEY_RESOURCES,
+    PROMETHEUS,
+    Machine,
+    MachineTable,
+    Usage,
+)
 
 _MOST_NUMBERS: Final = 5000
 _USED: Final[Mapping[str, Callable[[Usage], float | None]]] = {

@@ -6,7 +6,7 @@ from typing import Any, Final
 from fairlap.api.comparison_spec import OF_ELASTICSEARCH, ComparisonSpec
 from fairlap.api.raw import is_over_http
 from fairlap.comparison.variants.merge_patch import part_at
-from fairlap_race.contract.sweep import ASCENDING, steps_of
+from fairlap_race.contract.specification.sweep import ASCENDING, steps_of
 
 _SOUGHT: Final = "probes take its place, which say how much it carries: write metric: capacity, without a task"
 

@@ -11,8 +11,8 @@ from fairlap.plan.acceptance import spec_bounds as bounds
 from fairlap.plan.verdict import applied_settings
 from fairlap.settings import Settings
 from fairlap_race.contract.index_settings import flatten
-from fairlap_race.contract.race_spec import KEY_PER_CLIENT
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.specification.race_spec import KEY_PER_CLIENT
 
 
 class Objection(NamedTuple):

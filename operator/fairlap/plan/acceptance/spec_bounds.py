@@ -12,10 +12,10 @@ from fairlap.api.names import MOST_LEVELS, MOST_SPEC_VALUES
 from fairlap.api.quantity import parse_duration, parse_quantity
 from fairlap.api.spec import LONGEST_KEEP, LONGEST_PROVISIONING, LONGEST_RACE, LONGEST_TTL, BenchmarkSpec
 from fairlap.plan.basis.sweep_plan import allowed_errors, least_seconds, most_seconds, steps_of_race
-from fairlap_race.contract.capacity_search import is_apart
 from fairlap_race.contract.codec import compact_json
 from fairlap_race.contract.index_settings import flatten
-from fairlap_race.contract.race_spec import MOST_SPEC_BYTES
+from fairlap_race.contract.specification.capacity_search import is_apart
+from fairlap_race.contract.specification.race_spec import MOST_SPEC_BYTES
 from fairlap_race.contract.untrusted import has_more_values
 
 LONGEST_LOAD, LONGEST_INTERVAL = "168h", "1h"

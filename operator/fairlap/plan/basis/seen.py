@@ -12,8 +12,8 @@ from fairlap.plan.basis.conditions import Observation
 from fairlap.plan.basis.node_processors import MachineCapacity
 from fairlap.queue.turn import Turn
 from fairlap.settings import Settings
-from fairlap_race.contract.record import Record
-from fairlap_race.contract.resources import MachineTable
+from fairlap_race.contract.recorded.record import Record
+from fairlap_race.contract.watched_machines.resources import MachineTable
 
 
 class LogOf(NamedTuple):

@@ -8,8 +8,8 @@ from fairlap.api.load_spec import RequestLoad
 from fairlap.api.quantity import parse_duration
 from fairlap.api.spec import Race
 from fairlap.api.sweep_spec import Sweep
-from fairlap_race.contract.capacity_search import MOST_TRIES, CapacitySearch
-from fairlap_race.contract.sweep import RANDOM, SEARCH, SweepSpec, search_steps, steps_of
+from fairlap_race.contract.specification.capacity_search import MOST_TRIES, CapacitySearch
+from fairlap_race.contract.specification.sweep import RANDOM, SEARCH, SweepSpec, search_steps, steps_of
 
 _SETTLED_AFTER_SECONDS = 36.0
 """from so many seconds of requests race.steady tells whether a task has settled (docs/noise.md)"""

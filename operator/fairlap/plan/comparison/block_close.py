@@ -34,8 +34,8 @@ from fairlap.plan.comparison.disturbed_blocks import enough_to_judge, is_set_asi
 from fairlap.plan.comparison.judges import Judges
 from fairlap.plan.comparison.verdict_reached import changed, fail, refuse
 from fairlap.plan.transition import one_line
-from fairlap_race.contract.race_spec import RACED_AGAIN, REQUIRE_TASKS
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.specification.race_spec import RACED_AGAIN, REQUIRE_TASKS
 
 _PATIENCE = timedelta(minutes=15)
 _LOOK_AGAIN_SECONDS = 5.0

@@ -30,7 +30,7 @@ from fairlap.plan.stages.patience import PULL_PATIENCE, fail_or_give_way, pods_r
 from fairlap.plan.transition import describe_progress, enter, one_line, running_phase, update
 from fairlap.plan.verdict import collect
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Progress
+from fairlap_race.contract.recorded.record import Progress
 
 # The runner ends a race by itself at timeouts.race; the operator waits for its record before it ends the Job. A track
 # check is ended by the operator alone.

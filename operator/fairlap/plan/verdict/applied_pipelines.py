@@ -10,10 +10,10 @@ from fnmatch import fnmatchcase
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
-from fairlap_race.contract.failed_bulks import accepted_loss
-from fairlap_race.contract.ingest_record import ProcessorCount
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import IndexRecord, Pipeline, Record
+from fairlap_race.contract.recorded.failed_bulks import accepted_loss
+from fairlap_race.contract.recorded.ingest_record import ProcessorCount
+from fairlap_race.contract.recorded.record import IndexRecord, Pipeline, Record
 from fairlap_race.contract.some_of import some_clauses, some_of
 
 _SHOWN = 5

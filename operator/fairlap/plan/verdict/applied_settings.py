@@ -19,7 +19,7 @@ from fairlap_race.contract.index_settings import (
     settings_asked,
 )
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import IndexRecord, Record
+from fairlap_race.contract.recorded.record import IndexRecord, Record
 from fairlap_race.contract.some_of import some_of
 
 _SHOWN = 5

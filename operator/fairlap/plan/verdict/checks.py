@@ -22,10 +22,10 @@ from fairlap.plan.verdict import (
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results import shards
 from fairlap.results.remarks import RaceRemark
-from fairlap_race.contract.document_count import count_documents
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record
-from fairlap_race.contract.turns import LEAST_IN_TURN, TaskTurns
+from fairlap_race.contract.recorded.document_count import count_documents
+from fairlap_race.contract.recorded.record import Record
+from fairlap_race.contract.specification.turns import LEAST_IN_TURN, TaskTurns
 
 # Rally itself warns above this: a cluster that has indexed before is not fresh (rally: telemetry, index stats).
 _FRESH_INDEXING_MILLIS = 2000

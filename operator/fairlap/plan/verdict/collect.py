@@ -27,11 +27,11 @@ from fairlap.results.machine_use import remarks as machine_remarks
 from fairlap.results.remarks import RaceRemark, fit_remarks, within
 from fairlap.results.storage import storage_evidence
 from fairlap.results.unread_tasks import unread_tasks
-from fairlap_race.contract.http_record import HttpRecord
 from fairlap_race.contract.index_settings import CODEC, REPLICAS, SHARDS
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import IndexRecord, Record
-from fairlap_race.contract.track_record import SERVICES, TrackRecord
+from fairlap_race.contract.recorded.http_record import HttpRecord
+from fairlap_race.contract.recorded.record import IndexRecord, Record
+from fairlap_race.contract.recorded.track_record import SERVICES, TrackRecord
 from fairlap_race.contract.untrusted import parse_time
 
 # Conditions that say what a remark says, for whoever waits for conditions only.

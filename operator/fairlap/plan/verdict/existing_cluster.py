@@ -14,7 +14,7 @@ from fairlap.results.remarks import RaceRemark
 from fairlap.settings import Settings
 from fairlap_race.contract.rally_releases import MAIN, RELEASES, release_for
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record, TargetReport, Touch
+from fairlap_race.contract.recorded.record import Record, TargetReport, Touch
 from fairlap_race.contract.some_of import some_of
 
 Removal = Literal["always", "onSuccess", "never"]

@@ -7,9 +7,9 @@ What a saturated load generator, a missed schedule and too few requests mean is 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict import measurement, probes_met, request_errors
 from fairlap.plan.verdict.violation import Violation
-from fairlap_race.contract.race_spec import Mode
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.recorded.record import Record
+from fairlap_race.contract.specification.race_spec import Mode
 
 
 def _ran_to_its_end(record: Record, _: BenchmarkSpec) -> Violation | None:

@@ -7,9 +7,9 @@ from enum import Enum, auto
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from fairlap_race.contract.document_count import count_documents
-from fairlap_race.contract.document_plan import WhyUncounted
-from fairlap_race.contract.record import IndexRecord, Record
+from fairlap_race.contract.recorded.document_count import count_documents
+from fairlap_race.contract.recorded.record import IndexRecord, Record
+from fairlap_race.contract.specification.document_plan import WhyUncounted
 
 _SMALL: Final = 100
 """One document of so many, at most, may be in indices that bulks write to and that still only stand beside."""

@@ -11,12 +11,12 @@ from fairlap.results.unread_tasks import unread_tasks
 from fairlap.wording.counts import counted
 from fairlap.wording.durations import tenths_of_seconds
 from fairlap_race.contract.as_percent import as_percent
-from fairlap_race.contract.race_spec import Mode
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record, Task
-from fairlap_race.contract.settling import LATENCY
+from fairlap_race.contract.recorded.record import Record, Task
+from fairlap_race.contract.recorded.settling import LATENCY
+from fairlap_race.contract.recorded.task_spans import seconds_of
 from fairlap_race.contract.some_of import some_of
-from fairlap_race.contract.task_spans import seconds_of
+from fairlap_race.contract.specification.race_spec import Mode
 
 FEWEST_REQUESTS: Final = 36
 """What p90 needs to be bounded by the largest of them with 97.5 %: the first n with 0.9^n <= 0.025."""

@@ -8,7 +8,7 @@ from fairlap.comparison.facts.race_facts import facts, record_facts
 from fairlap.comparison.noise.benchmark_noise import History, history_of, noise_of
 from fairlap.comparison.noise.noise_store import benchmark_priors
 from fairlap.plan.basis.seen import Seen
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.recorded.record import Record
 
 UNREAD = "what earlier Comparisons have shown could not be read"
 

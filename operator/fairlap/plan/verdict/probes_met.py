@@ -2,10 +2,10 @@
 
 from fairlap.api.spec import BenchmarkSpec, Probe
 from fairlap.plan.verdict.violation import Violation
-from fairlap_race.contract.probe import ProbeReading, ProbeRecord
-from fairlap_race.contract.race_spec import Mode
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.recorded.record import Record
+from fairlap_race.contract.request_files.probe import ProbeReading, ProbeRecord
+from fairlap_race.contract.specification.race_spec import Mode
 
 _MOST_NAMED = 5
 

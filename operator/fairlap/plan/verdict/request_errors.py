@@ -7,9 +7,9 @@ from fairlap.plan.basis.sweep_plan import allowed_errors
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
 from fairlap.wording.percentages import short_percent
-from fairlap_race.contract.race_spec import Mode
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Counts, Record, Task
+from fairlap_race.contract.recorded.record import Counts, Record, Task
+from fairlap_race.contract.specification.race_spec import Mode
 
 _ROUNDING = 1e-9
 

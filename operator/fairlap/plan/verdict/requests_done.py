@@ -6,8 +6,8 @@ from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Record
-from fairlap_race.contract.request_evidence import (
+from fairlap_race.contract.recorded.record import Record
+from fairlap_race.contract.recorded.request_evidence import (
     AFTER,
     OTHER_SEARCHES,
     SEARCHES,

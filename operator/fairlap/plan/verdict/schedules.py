@@ -6,8 +6,8 @@ from fairlap.plan.verdict.measurement import probes_beyond
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.as_percent import as_percent
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import SCHEDULE_KEPT, Record, Task
-from fairlap_race.contract.schedule_record import CLIENT_KEPT, ScheduleRecord
+from fairlap_race.contract.recorded.record import SCHEDULE_KEPT, Record, Task
+from fairlap_race.contract.recorded.schedule_record import CLIENT_KEPT, ScheduleRecord
 
 
 def remarks(record: Record) -> Iterator[RaceRemark]:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
-from fairlap_race.contract.cluster_course import MissingCopies, TaskCaches
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import IndexRecord, Record, Task
-from fairlap_race.contract.series import Span
-from fairlap_race.contract.task_spans import CLOCK_SET_SECONDS, TaskSpan, seconds_of, task_spans
+from fairlap_race.contract.recorded.cluster_course import MissingCopies, TaskCaches
+from fairlap_race.contract.recorded.record import IndexRecord, Record, Task
+from fairlap_race.contract.recorded.task_spans import CLOCK_SET_SECONDS, TaskSpan, seconds_of, task_spans
+from fairlap_race.contract.watched_machines.series import Span
 
 _TOLERATED_SECONDS, _TOLERATED_SHARE = 1.0, 0.01
 """Of a task's measured time: an index that is made during a task has its replicas a moment later."""

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.contract.extended_warmup import ExtendedWarmup
+from fairlap_race.contract.recorded.extended_warmup import ExtendedWarmup
 from fairlap_race.rally.steady import Series, WindowTimes, warmed_up
 from fairlap_race.rally.windows import WINDOW_SECONDS
 

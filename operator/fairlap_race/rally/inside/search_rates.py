@@ -16,11 +16,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.contract.capacity_search import CapacitySearch, ProbeOutcome, is_kept, next_rate
 from fairlap_race.contract.codec import decode
-from fairlap_race.contract.record import Task
-from fairlap_race.contract.sweep import SweepSpec
-from fairlap_race.contract.track_record import TrackRecord
+from fairlap_race.contract.recorded.record import Task
+from fairlap_race.contract.recorded.track_record import TrackRecord
+from fairlap_race.contract.specification.capacity_search import CapacitySearch, ProbeOutcome, is_kept, next_rate
+from fairlap_race.contract.specification.sweep import SweepSpec
 from fairlap_race.rally.inside.steps_in_the_track import SWEEP
 from fairlap_race.rally.live_files import replace_json
 from fairlap_race.rally.schedule import Drift

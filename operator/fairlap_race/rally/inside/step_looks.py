@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.contract.cluster_course import TaskCaches
 from fairlap_race.contract.codec import decode, encode
-from fairlap_race.contract.planned_search import PlannedSearch
-from fairlap_race.contract.request_evidence import AFTER, BEFORE, RequestEvidence, SearchAnswer, StepCounters
+from fairlap_race.contract.recorded.cluster_course import TaskCaches
+from fairlap_race.contract.recorded.request_evidence import AFTER, BEFORE, RequestEvidence, SearchAnswer, StepCounters
+from fairlap_race.contract.request_files.planned_search import PlannedSearch
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.elasticsearch.request_counters import (
     RequestCounters,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.codec import decode, encode
-from fairlap_race.contract.sweep import SweepSpec
+from fairlap_race.contract.specification.sweep import SweepSpec
 from fairlap_race.rally.sweep_steps import expand
 
 SWEEP = "sweep.json"

@@ -1,6 +1,6 @@
 """Rally's clients send their requests in turn with those of other races; for a Comparison's `design.kind: Duet`.
 
-Before a task begins each of its clients sits down at the table (`fairlap_race.runner.turn_table`) and waits until the
+Before a task begins each of its clients sits down at the table (`runner.by_rally.turn_table`) and waits until the
 same client of all the other races is there. From then on it asks for its turn before a request, outside of what is
 measured, and passes it on when it comes to the next one: what Rally does between two requests disturbs nobody else's.
 Where requests are planned (a target throughput, a schedule) it passes it on at once, since it would sleep with it.
@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from fairlap_race.contract.turns import FREE, PLANNED, TaskTurns, TurnsSpec
+from fairlap_race.contract.specification.turns import FREE, PLANNED, TaskTurns, TurnsSpec
 
 TURNS = "turns.json"
 """The file that says where the table is, beside those of `live_files`; there is none where nobody takes turns."""

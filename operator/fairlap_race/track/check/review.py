@@ -17,9 +17,9 @@ from typing import Any
 
 from esrally.track import loader
 
-from fairlap_race.contract.race_spec import RACED_AGAIN
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.some_of import some_of
+from fairlap_race.contract.specification.race_spec import RACED_AGAIN
 from fairlap_race.track.check.diagnose import TEMPLATE_LISTS, body_errors, check_track_file, explain
 from fairlap_race.track.check.documents import corpus_errors, corpus_file, used_documents
 from fairlap_race.track.check.facts import track_facts

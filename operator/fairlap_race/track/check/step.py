@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairlap_race.contract.codec import decode
-from fairlap_race.contract.race_spec import RaceSpec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Outcome, Rally, Record, TargetReport, timestamp
-from fairlap_race.contract.track_record import TrackRecord
+from fairlap_race.contract.recorded.record import Outcome, Rally, Record, TargetReport, timestamp
+from fairlap_race.contract.recorded.track_record import TrackRecord
+from fairlap_race.contract.specification.race_spec import RaceSpec
 from fairlap_race.corpora.corpora import CorporaSource
 from fairlap_race.corpora.need import ShowProgress
 from fairlap_race.errors import StoppedError, TrackError

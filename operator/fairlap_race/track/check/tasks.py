@@ -11,8 +11,8 @@ from typing import Any
 from esrally.track import loader
 from esrally.track import track as model
 
-from fairlap_race.contract.race_spec import REQUIRE_TASKS
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.specification.race_spec import REQUIRE_TASKS
 from fairlap_race.rally import sweep_steps
 from fairlap_race.track.check.finding import FoundError
 from fairlap_race.track.check.json_paths import operation_path, task_path

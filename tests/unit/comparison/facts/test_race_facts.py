@@ -20,10 +20,10 @@ from fairlap.comparison.facts.race_facts import (
     record_facts,
     stable_index,
 )
-from fairlap_race.contract.http_record import HttpRecord, RequestHits
-from fairlap_race.contract.record import EnvironmentRecord, IndexRecord, LoadGeneratorHost, Node, Record, Task
-from fairlap_race.contract.request_evidence import AFTER, RequestEvidence, SearchAnswer
-from fairlap_race.contract.track_record import TrackCorpus, TrackRecord, TrackTask
+from fairlap_race.contract.recorded.http_record import HttpRecord, RequestHits
+from fairlap_race.contract.recorded.record import EnvironmentRecord, IndexRecord, LoadGeneratorHost, Node, Record, Task
+from fairlap_race.contract.recorded.request_evidence import AFTER, RequestEvidence, SearchAnswer
+from fairlap_race.contract.recorded.track_record import TrackCorpus, TrackRecord, TrackTask
 
 RACED = BenchmarkStatus(
     track="access-logs",

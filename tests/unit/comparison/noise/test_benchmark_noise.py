@@ -13,9 +13,9 @@ from fairlap.api.noise_status import NumberNoise
 from fairlap.comparison.noise.benchmark_noise import History, combined_variance, history_of, noise_of
 from fairlap.statistics.gates import smallest_visible
 from fairlap.statistics.moderation import Prior
-from fairlap_race.contract import record as rec
-from fairlap_race.contract.resources import ELASTICSEARCH, Machine, MachineTable, TaskUsage, Usage
-from fairlap_race.contract.turns import TaskTurns
+from fairlap_race.contract.recorded import record as rec
+from fairlap_race.contract.specification.turns import TaskTurns
+from fairlap_race.contract.watched_machines.resources import ELASTICSEARCH, Machine, MachineTable, TaskUsage, Usage
 
 SUM = rec.Counts(warmup=0, normal=1000)
 LOGS = st.lists(st.floats(-3, 3), min_size=2, max_size=8)

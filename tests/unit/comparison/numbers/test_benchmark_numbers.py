@@ -19,8 +19,7 @@ from fairlap.comparison.facts.disturbed_race import disturbance
 from fairlap.comparison.numbers.benchmark_numbers import race_record, recorded_race
 from fairlap.comparison.numbers.race_numbers import Kind, Number
 from fairlap_race.contract.config_maps import packed
-from fairlap_race.contract.machine_watch import Canary, MachineWatch
-from fairlap_race.contract.record import (
+from fairlap_race.contract.recorded.record import (
     Counts,
     IndexRecord,
     RallyNumbers,
@@ -30,8 +29,9 @@ from fairlap_race.contract.record import (
     Totals,
     Windows,
 )
-from fairlap_race.contract.resources import Machine, MachineTable, TaskUsage, Usage
-from fairlap_race.contract.turns import TaskTurns
+from fairlap_race.contract.specification.turns import TaskTurns
+from fairlap_race.contract.watched_machines.machine_watch import Canary, MachineWatch
+from fairlap_race.contract.watched_machines.resources import Machine, MachineTable, TaskUsage, Usage
 
 TIMES = {"p50": 5.0, "p90": 8.0, "p99": 12.0, "p100": 30.0, "mean": 6.0}
 TASK = Task(

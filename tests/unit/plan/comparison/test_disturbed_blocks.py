@@ -13,7 +13,7 @@ from fairlap.api.comparison_status import Block, RaceOfBlock
 from fairlap.api.status import RemarkStatus
 from fairlap.plan.comparison.block_words import disturbed_words, lost_races, uneven_losses
 from fairlap.plan.comparison.disturbed_blocks import counted_at_the_end, is_set_aside, repetitions, set_aside
-from fairlap.runtime.announce import comparison_announcements
+from fairlap.runtime.loop.announce import comparison_announcements
 
 REASON = "MachineDisturbed"
 

@@ -21,7 +21,7 @@ from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSe
 from fairlap.plan.outdated_crd import COMPARISON_STEERING, field_paths, lost_fields, say_outdated, steers, without
 from fairlap.queue.summary import summarize_comparison
 from fairlap.queue.turn import Turn
-from fairlap.runtime.writes import status_json
+from fairlap.runtime.objects.writes import status_json
 from fairlap.statistics.moderation import Prior
 
 Json = dict[str, Any]

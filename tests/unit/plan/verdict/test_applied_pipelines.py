@@ -8,10 +8,10 @@ from world import good_record, spec
 
 from fairlap.plan.verdict import applied_pipelines
 from fairlap.plan.verdict.checks import first_violation
-from fairlap_race.contract import record as rec
-from fairlap_race.contract.document_plan import DocumentPlan
-from fairlap_race.contract.ingest_record import ProcessorCount, ProcessorWork
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.recorded import record as rec
+from fairlap_race.contract.recorded.ingest_record import ProcessorCount, ProcessorWork
+from fairlap_race.contract.specification.document_plan import DocumentPlan
 
 GOOD = good_record()
 INDEX = (GOOD.indices or ())[0]

@@ -13,11 +13,11 @@ from fairlap.api.spec import IndexSettings
 from fairlap.plan.acceptance.accept import objections
 from fairlap.plan.verdict.applied_settings import asked, for_nodes, not_everywhere, remarks, same, violation
 from fairlap.settings import BUILTIN_TRACKS
-from fairlap_race.contract import record as rec
-from fairlap_race.contract.document_plan import DocumentPlan, UncountedTask, WhyUncounted
 from fairlap_race.contract.index_settings import flatten
-from fairlap_race.contract.ingest_record import ProcessorWork
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.recorded import record as rec
+from fairlap_race.contract.recorded.ingest_record import ProcessorWork
+from fairlap_race.contract.specification.document_plan import DocumentPlan, UncountedTask, WhyUncounted
 
 ROOT = Path(__file__).parents[4]
 GOOD = good_record()

@@ -16,7 +16,7 @@ from fairlap.plan.basis.steps import CHECK, PROBE, steps
 from fairlap.plan.benchmark import plan
 from fairlap.plan.verdict.checked_by import OF_NO_MATTER
 from fairlap.queue.turn import Turn
-from fairlap_race.contract.record import Outcome, Record, TargetReport, Touch
+from fairlap_race.contract.recorded.record import Outcome, Record, TargetReport, Touch
 
 Json = dict[str, Any]
 RACE: Json = {"params": {"bulk_size": 100}}

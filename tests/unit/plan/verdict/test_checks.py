@@ -9,9 +9,9 @@ from world import good_record, spec
 from fairlap.api.spec import InTurn
 from fairlap.plan.verdict.checks import first_violation, java_major, remarks
 from fairlap.results.remarks import RaceRemark
-from fairlap_race.contract import record as rec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.turns import TaskTurns
+from fairlap_race.contract.recorded import record as rec
+from fairlap_race.contract.specification.turns import TaskTurns
 
 GOOD = good_record()
 BULK = GOOD.tasks[0]

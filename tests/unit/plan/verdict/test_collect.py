@@ -15,11 +15,11 @@ from fairlap.plan.basis.conditions import condition, stamp
 from fairlap.plan.basis.seen import Children
 from fairlap.plan.benchmark import plan
 from fairlap.plan.verdict.collect import judge_without_record
-from fairlap_race.contract import record as rec
-from fairlap_race.contract.document_plan import DocumentPlan, UncountedTask, WhyUncounted
-from fairlap_race.contract.machine_watch import MachineWatch, WatchedSpan
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.resources import MachineTable
+from fairlap_race.contract.recorded import record as rec
+from fairlap_race.contract.specification.document_plan import DocumentPlan, UncountedTask, WhyUncounted
+from fairlap_race.contract.watched_machines.machine_watch import MachineWatch, WatchedSpan
+from fairlap_race.contract.watched_machines.resources import MachineTable
 
 LOAD_GENERATOR = rec.EnvironmentRecord().load_generator
 BUILTIN = {"track": {"builtin": "log_ingest"}}

@@ -16,10 +16,10 @@ from world import good_record, spec
 from fairlap.api.spec import BenchmarkSpec, InTurn
 from fairlap.plan.verdict.checks import CHECKS, Check, first_violation
 from fairlap.plan.verdict.http_checks import HTTP_CHECKS
-from fairlap_race.contract import record as rec
-from fairlap_race.contract.cluster_course import ClusterCourse
-from fairlap_race.contract.request_evidence import BulkTrouble
-from fairlap_race.contract.track_record import TrackTask
+from fairlap_race.contract.recorded import record as rec
+from fairlap_race.contract.recorded.cluster_course import ClusterCourse
+from fairlap_race.contract.recorded.request_evidence import BulkTrouble
+from fairlap_race.contract.recorded.track_record import TrackTask
 
 GOOD = good_record()
 BULK = GOOD.tasks[0]

@@ -17,9 +17,9 @@ from fairlap.plan.benchmark import plan
 from fairlap.plan.verdict.checks import first_violation, remarks
 from fairlap.plan.verdict.existing_cluster import intentions, race_image, removal
 from fairlap.queue.turn import Turn
-from fairlap_race.contract import record as rec
-from fairlap_race.contract.race_spec import parse_spec
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.recorded import record as rec
+from fairlap_race.contract.specification.race_spec import parse_spec
 
 OLD = replace(SETTINGS, race_images={"2.3": "race6:1"})
 

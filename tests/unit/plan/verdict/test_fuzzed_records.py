@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_fuzz import check
 
-from fairlap_race.contract.record import Progress, Record
-from fairlap_race.contract.resources import MachineTable
+from fairlap_race.contract.recorded.record import Progress, Record
 from fairlap_race.contract.untrusted import unpacked
+from fairlap_race.contract.watched_machines.resources import MachineTable
 
 
 @settings(max_examples=400, derandomize=True)

@@ -7,12 +7,12 @@ import pytest
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.checks import first_violation, remarks
 from fairlap.plan.verdict.http_checks import HTTP_CHECKS
-from fairlap_race.contract.capacity_search import CapacitySearch
-from fairlap_race.contract.http_record import HttpAnswers, HttpHost, HttpRecord, RequestHits
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Counts, Outcome, RallyNumbers, Record, Task, Throughput
-from fairlap_race.contract.sweep import SweepSpec, SweepStep
-from fairlap_race.contract.track_record import TrackRecord, TrackTask
+from fairlap_race.contract.recorded.http_record import HttpAnswers, HttpHost, HttpRecord, RequestHits
+from fairlap_race.contract.recorded.record import Counts, Outcome, RallyNumbers, Record, Task, Throughput
+from fairlap_race.contract.recorded.track_record import TrackRecord, TrackTask
+from fairlap_race.contract.specification.capacity_search import CapacitySearch
+from fairlap_race.contract.specification.sweep import SweepSpec, SweepStep
 
 SPEC = BenchmarkSpec.model_validate(
     {

@@ -24,18 +24,25 @@ from fairlap.results import disturbance, machine_use, sweep_curve
 from fairlap.results.environment import environment
 from fairlap.results.machine_use import machine_uses
 from fairlap.results.sweep_curve import sweep_result
-from fairlap_race.contract import document_count
-from fairlap_race.contract.capacity_search import CapacitySearch
-from fairlap_race.contract.cluster_course import ClusterCourse, MissingCopies
-from fairlap_race.contract.document_count import count_documents
-from fairlap_race.contract.document_plan import DocumentPlan
-from fairlap_race.contract.machine_watch import MachineWatch, WatchedSpan
-from fairlap_race.contract.record import Counts, IndexRecord, Pipeline, RallyNumbers, Record, Shard, Task
-from fairlap_race.contract.request_evidence import RequestEvidence, SearchAnswer, StepCounters
-from fairlap_race.contract.resources import ELASTICSEARCH, LOAD_GENERATOR, Machine, MachineTable, TaskUsage, Usage
-from fairlap_race.contract.sweep import SweepSpec, SweepStep
-from fairlap_race.contract.track_record import TrackTask
-from fairlap_race.runner.watched_use import with_use
+from fairlap_race.contract.recorded import document_count
+from fairlap_race.contract.recorded.cluster_course import ClusterCourse, MissingCopies
+from fairlap_race.contract.recorded.document_count import count_documents
+from fairlap_race.contract.recorded.record import Counts, IndexRecord, Pipeline, RallyNumbers, Record, Shard, Task
+from fairlap_race.contract.recorded.request_evidence import RequestEvidence, SearchAnswer, StepCounters
+from fairlap_race.contract.recorded.track_record import TrackTask
+from fairlap_race.contract.specification.capacity_search import CapacitySearch
+from fairlap_race.contract.specification.document_plan import DocumentPlan
+from fairlap_race.contract.specification.sweep import SweepSpec, SweepStep
+from fairlap_race.contract.watched_machines.machine_watch import MachineWatch, WatchedSpan
+from fairlap_race.contract.watched_machines.resources import (
+    ELASTICSEARCH,
+    LOAD_GENERATOR,
+    Machine,
+    MachineTable,
+    TaskUsage,
+    Usage,
+)
+from fairlap_race.runner.watching.watched_use import with_use
 
 MANY = 300
 FEW = 12

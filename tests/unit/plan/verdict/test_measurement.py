@@ -9,15 +9,15 @@ from world import good_record, spec
 from fairlap.plan.verdict import measurement
 from fairlap.plan.verdict.checks import first_violation, remarks
 from fairlap.results.remarks import RaceRemark
-from fairlap_race.contract import record as rec
-from fairlap_race.contract.capacity_search import CapacitySearch
-from fairlap_race.contract.extended_warmup import ExtendedWarmup
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.schedule_record import ScheduleRecord
-from fairlap_race.contract.settling import Settling
-from fairlap_race.contract.sweep import SweepSpec, SweepStep
-from fairlap_race.contract.task_load import TaskLoad
-from fairlap_race.contract.track_record import TrackTask
+from fairlap_race.contract.recorded import record as rec
+from fairlap_race.contract.recorded.extended_warmup import ExtendedWarmup
+from fairlap_race.contract.recorded.schedule_record import ScheduleRecord
+from fairlap_race.contract.recorded.settling import Settling
+from fairlap_race.contract.recorded.task_load import TaskLoad
+from fairlap_race.contract.recorded.track_record import TrackTask
+from fairlap_race.contract.specification.capacity_search import CapacitySearch
+from fairlap_race.contract.specification.sweep import SweepSpec, SweepStep
 
 GOOD = good_record()
 START = 1_767_225_600.0

@@ -13,7 +13,7 @@ from fairlap.comparison.noise.noise_store import Shown, benchmark_key, encode_no
 from fairlap.plan.basis.conditions import stamp
 from fairlap.plan.basis.seen import Children
 from fairlap.plan.benchmark import plan
-from fairlap_race.contract.record import Record, Totals
+from fairlap_race.contract.recorded.record import Record, Totals
 
 
 def noise_after(records: dict[str, Record], data: dict[str, Any] | None, kept_on: tuple[str, ...] = ()) -> Noise:

@@ -7,8 +7,8 @@ import pytest
 from world import good_record, spec
 
 from fairlap.plan.verdict.checks import first_violation
-from fairlap_race.contract.probe import ProbeReading, ProbeRecord
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.request_files.probe import ProbeReading, ProbeRecord
 
 GOOD = good_record()
 RATE = {"name": "rate", "path": "/d", "pointer": "/r", "weight": "/n", "between": [40, 60]}

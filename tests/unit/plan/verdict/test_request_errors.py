@@ -11,11 +11,11 @@ from world import good_record, spec
 
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.checks import first_violation, remarks
-from fairlap_race.contract import record as rec
-from fairlap_race.contract.capacity_search import CapacitySearch
-from fairlap_race.contract.failed_bulks import accepted_loss
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.sweep import SweepSpec, SweepStep
+from fairlap_race.contract.recorded import record as rec
+from fairlap_race.contract.recorded.failed_bulks import accepted_loss
+from fairlap_race.contract.specification.capacity_search import CapacitySearch
+from fairlap_race.contract.specification.sweep import SweepSpec, SweepStep
 
 GOOD = good_record()
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from world import good_record, spec
 
 from fairlap.plan.verdict.checks import first_violation, remarks
-from fairlap_race.contract import record as rec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.request_evidence import BulkTrouble, RequestEvidence, SearchAnswer, StepCounters
-from fairlap_race.contract.track_record import TrackTask
+from fairlap_race.contract.recorded import record as rec
+from fairlap_race.contract.recorded.request_evidence import BulkTrouble, RequestEvidence, SearchAnswer, StepCounters
+from fairlap_race.contract.recorded.track_record import TrackTask
 
 GOOD = good_record()
 BULK = GOOD.tasks[0]

@@ -10,10 +10,16 @@ from tests.fixtures.message_form import looks_like
 from world import good_record, spec
 
 from fairlap.plan.verdict.checks import first_violation, remarks
-from fairlap_race.contract.cluster_course import ClusterCourse, MissingCopies, NodeRequests, Recovery, TaskCaches
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Counts, IndexRecord, Node, Outcome, Record, timestamp
-from fairlap_race.contract.request_evidence import RequestEvidence, SearchAnswer
+from fairlap_race.contract.recorded.cluster_course import (
+    ClusterCourse,
+    MissingCopies,
+    NodeRequests,
+    Recovery,
+    TaskCaches,
+)
+from fairlap_race.contract.recorded.record import Counts, IndexRecord, Node, Outcome, Record, timestamp
+from fairlap_race.contract.recorded.request_evidence import RequestEvidence, SearchAnswer
 
 TWO = (Node("race-0", version="9.0.0"), Node("race-1", version="9.0.0"))
 ASKED = {"version": "9.0.0", "nodes": 2}

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from fairlap_race.contract.race_spec import SpecError
 from fairlap_race.contract.rally_releases import MAIN, OLDER, RELEASES, RallyRelease, is_too_old, release_for
+from fairlap_race.contract.specification.race_spec import SpecError
 from fairlap_race.rally import releases
 
 

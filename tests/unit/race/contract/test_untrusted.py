@@ -10,9 +10,8 @@ import pytest
 
 from fairlap_race.contract.codec import Bounds
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import MAX_PROGRESS_CHARACTERS, Progress, Record, Shard, Task
-from fairlap_race.contract.resources import MachineTable
-from fairlap_race.contract.track_record import TrackRecord
+from fairlap_race.contract.recorded.record import MAX_PROGRESS_CHARACTERS, Progress, Record, Shard, Task
+from fairlap_race.contract.recorded.track_record import TrackRecord
 from fairlap_race.contract.untrusted import (
     MAX_JSON_CHARACTERS,
     MAX_JSON_VALUES,
@@ -21,7 +20,8 @@ from fairlap_race.contract.untrusted import (
     unpacked,
     value_count,
 )
-from fairlap_race.runner.bounds import bounded
+from fairlap_race.contract.watched_machines.resources import MachineTable
+from fairlap_race.runner.telling.bounds import bounded
 
 DEEP = "[" * 100_000
 

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlap_race.contract.race_spec import CorporaSpec
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.specification.race_spec import CorporaSpec
 from fairlap_race.corpora import fetch
 from fairlap_race.corpora.corpora import CorporaSource, digest_with
 from fairlap_race.corpora.fetch import reachable

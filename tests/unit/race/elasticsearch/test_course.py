@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.contract.cluster_course import NodeRequests, Recovery
+from fairlap_race.contract.recorded.cluster_course import NodeRequests, Recovery
 from fairlap_race.elasticsearch import course
 from fairlap_race.elasticsearch.course import Mark, NodeMark
 

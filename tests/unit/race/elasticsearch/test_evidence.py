@@ -2,9 +2,9 @@
 
 import pytest
 
-from fairlap_race.contract.document_plan import DocumentPlan, ExpectedByUser, UncountedTask, WhyUncounted
-from fairlap_race.contract.record import Fresh
-from fairlap_race.contract.track_record import TrackRecord
+from fairlap_race.contract.recorded.record import Fresh
+from fairlap_race.contract.recorded.track_record import TrackRecord
+from fairlap_race.contract.specification.document_plan import DocumentPlan, ExpectedByUser, UncountedTask, WhyUncounted
 from fairlap_race.elasticsearch import evidence, ingest
 from fairlap_race.elasticsearch.client import ElasticsearchError
 

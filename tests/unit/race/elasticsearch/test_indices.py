@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlap_race.contract.record import IndexRecord, Shard
+from fairlap_race.contract.recorded.record import IndexRecord, Shard
 from fairlap_race.elasticsearch.indices import of_nodes, read_settings, read_shards, source_mode, with_settings
 
 MODE = "index.mapping.source.mode"

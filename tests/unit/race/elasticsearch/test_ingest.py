@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.contract.ingest_record import MOST_PROCESSORS, ProcessorCount
-from fairlap_race.contract.record import Pipeline
+from fairlap_race.contract.recorded.ingest_record import MOST_PROCESSORS, ProcessorCount
+from fairlap_race.contract.recorded.record import Pipeline
 from fairlap_race.elasticsearch import ingest
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.contract.cluster_course import TaskCaches
+from fairlap_race.contract.recorded.cluster_course import TaskCaches
 from fairlap_race.elasticsearch.client import ElasticsearchError
 from fairlap_race.elasticsearch.request_counters import (
     RequestCounters,

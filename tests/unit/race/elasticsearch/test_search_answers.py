@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.contract.planned_search import PlannedSearch
+from fairlap_race.contract.request_files.planned_search import PlannedSearch
 from fairlap_race.elasticsearch.search_answers import (
     Part,
     described,

@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.race.elasticsearch.test_evidence import Answering
 
-from fairlap_race.contract.record import IndexRecord, Shard, Totals
+from fairlap_race.contract.recorded.record import IndexRecord, Shard, Totals
 from fairlap_race.elasticsearch import evidence
 from fairlap_race.elasticsearch.client import ElasticsearchError
 from fairlap_race.elasticsearch.segment_sizes import SegmentSizes, read_sizes

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from fairlap_race.contract.race_spec import Mode, RaceSpec, RequestsSource
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, RequestsSource
 from fairlap_race.http.health import Access, UnhealthyError, look_at_host, look_at_hosts, open_access
 
 SPEC = RaceSpec(Mode.RACE, "ns", "r", "id", requests=RequestsSource(path=Path("/r")))

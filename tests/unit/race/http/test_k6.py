@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
-from fairlap_race.contract.race_spec import Mode, RaceSpec, RequestsSource
+from fairlap_race.contract.specification.http_spec import HttpLoad, HttpSpec
+from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, RequestsSource
 from fairlap_race.http.k6 import (
     SCRIPT,
     K6Files,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
-from fairlap_race.contract.race_spec import Mode, RaceSpec
-from fairlap_race.contract.record import Record
+from fairlap_race.contract.recorded.record import Record
+from fairlap_race.contract.specification.http_spec import HttpLoad, HttpSpec
+from fairlap_race.contract.specification.race_spec import Mode, RaceSpec
 from fairlap_race.http.k6 import make_plan
 from fairlap_race.http.load_answers import LineError, LoadAnswers, percentiles, words_of
 from fairlap_race.rally.histograms import bucket

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
-from fairlap_race.contract.race_spec import RequestsSource
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.request_lines import RequestLine, is_path
-from fairlap_race.contract.sent_request import as_sent
+from fairlap_race.contract.request_files.request_lines import RequestLine, is_path
+from fairlap_race.contract.request_files.sent_request import as_sent
+from fairlap_race.contract.specification.http_spec import HttpLoad, HttpSpec
+from fairlap_race.contract.specification.race_spec import RequestsSource
 from fairlap_race.errors import TrackError
 from fairlap_race.http.requests import ReadyRequests, alias_table, make_ready
 

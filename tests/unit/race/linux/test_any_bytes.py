@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fairlap_race.contract.machine_settings import FILES
+from fairlap_race.contract.watched_machines.machine_settings import FILES
 from fairlap_race.linux import cgroup, container, kernel_files, machine, process, settings_files, whole_machine
 
 WORDS = (

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fairlap_race.contract.machine_settings import MachineSettings
+from fairlap_race.contract.watched_machines.machine_settings import MachineSettings
 from fairlap_race.linux.settings_files import read_numa_nodes, read_settings
 
 

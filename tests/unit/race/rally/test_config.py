@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlap_race.contract.race_spec import IndexSpec, Mode, RaceSpec, SpecError, TrackSource
+from fairlap_race.contract.specification.race_spec import IndexSpec, Mode, RaceSpec, SpecError, TrackSource
 from fairlap_race.rally.config import Files, client_options, rally_argv, rally_env, write_files
 from fairlap_race.track.load import ContradictionError, Request, track_params
 

@@ -7,7 +7,7 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.contract.kept_samples import MAX_HISTOGRAM_CHARACTERS
+from fairlap_race.contract.recorded.kept_samples import MAX_HISTOGRAM_CHARACTERS
 from fairlap_race.rally.histograms import MOST, Times, bucket, encoded
 
 

@@ -1,7 +1,7 @@
 """Rally's race.json as it is, and joined with the samples."""
 
-from fairlap_race.contract.track_record import TrackTask
-from fairlap_race.contract.turns import TaskTurns
+from fairlap_race.contract.recorded.track_record import TrackTask
+from fairlap_race.contract.specification.turns import TaskTurns
 from fairlap_race.rally.race_json import is_complete, rally_numbers, tasks
 from fairlap_race.rally.samples import tally
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.contract.http_record import HttpAnswers
-from fairlap_race.contract.record import LoadGenerator, Task
-from fairlap_race.contract.schedule_record import ScheduleRecord
-from fairlap_race.contract.task_load import TaskLoad
+from fairlap_race.contract.recorded.http_record import HttpAnswers
+from fairlap_race.contract.recorded.record import LoadGenerator, Task
+from fairlap_race.contract.recorded.schedule_record import ScheduleRecord
+from fairlap_race.contract.recorded.task_load import TaskLoad
 from fairlap_race.rally.schedule import ON_TIME, Drift, judge_lateness, with_lateness
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.contract.settling import LATENCY, SERVICE_TIME, Settling
-from fairlap_race.contract.turns import TaskTurns
+from fairlap_race.contract.recorded.settling import LATENCY, SERVICE_TIME, Settling
+from fairlap_race.contract.specification.turns import TaskTurns
 from fairlap_race.rally.samples import Tally, task_record
 from fairlap_race.rally.steady import (
     LEAST_CHANGE,

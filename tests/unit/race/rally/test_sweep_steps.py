@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fairlap_race.contract.sweep import RANDOM, UP_AND_DOWN, SweepSpec, steps_of
+from fairlap_race.contract.specification.sweep import RANDOM, UP_AND_DOWN, SweepSpec, steps_of
 from fairlap_race.rally.inside import steps_in_the_track
 from fairlap_race.rally.sweep_steps import expand, objection
 

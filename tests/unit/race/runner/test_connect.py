@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from fairlap_race.contract.race_spec import Mode, RaceSpec, TargetSpec
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, TargetSpec
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.runner.connect import connect, look_before
 from fairlap_race.runner.parts import FailedError

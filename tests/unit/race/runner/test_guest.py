@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from fairlap_race.contract import record as rec
-from fairlap_race.contract.race_spec import TargetSpec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Touch
-from fairlap_race.contract.track_record import TrackRecord
+from fairlap_race.contract.recorded import record as rec
+from fairlap_race.contract.recorded.record import Touch
+from fairlap_race.contract.recorded.track_record import TrackRecord
+from fairlap_race.contract.specification.race_spec import TargetSpec
 from fairlap_race.elasticsearch.client import ElasticsearchError
 from fairlap_race.runner import guest
 

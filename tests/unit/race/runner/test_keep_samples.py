@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from fairlap_race.contract.race_spec import Mode, RaceSpec, TrackSource
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, TrackSource
 from fairlap_race.rally import sample_table
 from fairlap_race.runner.keep_samples import read_samples, refuse_unwritable
 from fairlap_race.runner.parts import FailedError

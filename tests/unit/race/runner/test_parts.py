@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.contract.probe import ProbeRecord
-from fairlap_race.contract.race_spec import TargetSpec
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import (
+from fairlap_race.contract.recorded.record import (
     EnvironmentRecord,
     Fresh,
     IndexRecord,
@@ -25,12 +23,14 @@ from fairlap_race.contract.record import (
     Totals,
     Touch,
 )
-from fairlap_race.contract.track_record import TrackRecord
+from fairlap_race.contract.recorded.track_record import TrackRecord
+from fairlap_race.contract.request_files.probe import ProbeRecord
+from fairlap_race.contract.specification.race_spec import TargetSpec
 from fairlap_race.elasticsearch.evidence import After, Before
 from fairlap_race.runner.guest import Load, Site
 from fairlap_race.runner.parts import Host, Numbers, Parts, assemble
 from fairlap_race.runner.supervise import Ended
-from fairlap_race.runner.telemetry_kept import KeptTelemetry
+from fairlap_race.runner.telling.telemetry_kept import KeptTelemetry
 
 BASE = Record(mode="race", race_id="x", started_at="2026-01-01T00:00:00.000Z")
 KNOWN: dict[str, Any] = {

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from fairlap_race.contract.http_spec import HttpLoad, HttpSpec
-from fairlap_race.contract.probe import ProbeSpec
-from fairlap_race.contract.race_spec import Mode, RaceSpec, RequestsSource
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.request_files.probe import ProbeSpec
+from fairlap_race.contract.specification.http_spec import HttpLoad, HttpSpec
+from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, RequestsSource
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.runner import probes as module
 from fairlap_race.runner.parts import FailedError

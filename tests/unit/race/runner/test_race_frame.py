@@ -8,19 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from fairlap_race.contract.http_record import HttpRecord
-from fairlap_race.contract.machine_watch import Canary
-from fairlap_race.contract.race_spec import Mode, RaceSpec, SpecError
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import MAX_RECORD_BYTES, IndexRecord, Outcome, Totals
-from fairlap_race.contract.resources import KEY_RESOURCES, MachineTable
+from fairlap_race.contract.recorded.http_record import HttpRecord
+from fairlap_race.contract.recorded.record import MAX_RECORD_BYTES, IndexRecord, Outcome, Totals
+from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, SpecError
+from fairlap_race.contract.watched_machines.machine_watch import Canary
+from fairlap_race.contract.watched_machines.resources import KEY_RESOURCES, MachineTable
 from fairlap_race.elasticsearch.evidence import After
 from fairlap_race.errors import StoppedError, TrackError
 from fairlap_race.http.health import UnhealthyError
-from fairlap_race.runner import bounds, race_frame
-from fairlap_race.runner.http_parts import HttpParts, assemble_http
+from fairlap_race.runner import race_frame
+from fairlap_race.runner.over_http.http_parts import HttpParts, assemble_http
 from fairlap_race.runner.parts import STOPPED, FailedError, Numbers, Parts, assemble, ending_race
 from fairlap_race.runner.race_frame import RaceFrame, texts_of
+from fairlap_race.runner.telling import bounds
 
 SPEC = RaceSpec(Mode.RACE, "ns", "r", "id", canary_seconds=3.0)
 

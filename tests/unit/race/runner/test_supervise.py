@@ -8,11 +8,11 @@ from typing import Any, cast
 import pytest
 
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.record import Progress
+from fairlap_race.contract.recorded.record import Progress
 from fairlap_race.elasticsearch.client import ElasticsearchClient
 from fairlap_race.runner import supervise
 from fairlap_race.runner.supervise import INTERRUPT_PATIENCE, Supervisor, Watched
-from fairlap_race.runner.watchdog import Watchdog
+from fairlap_race.runner.watching.watchdog import Watchdog
 
 
 class Rally:

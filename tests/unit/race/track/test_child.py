@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from fairlap_race.contract.race_spec import Mode, RaceSpec, TrackSource
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, TrackSource
 from fairlap_race.errors import StoppedError
 from fairlap_race.linux import process
 from fairlap_race.track.check.step import check

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.contract.document_plan import UncountedTask, WhyUncounted
+from fairlap_race.contract.specification.document_plan import UncountedTask, WhyUncounted
 from fairlap_race.track.document_effects import Act, BulkFacts, foresee, keeps_documents
 
 DELETED, OTHER = WhyUncounted.DELETED, WhyUncounted.OTHER_WRITES

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlap_race.contract.record import Touch
+from fairlap_race.contract.recorded.record import Touch
 from fairlap_race.track.effects import Action, changes_of_what_is_left, deleted_at_last, touches
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlap_race.contract.race_spec import GitSource
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.specification.race_spec import GitSource
 from fairlap_race.errors import TrackError
 from fairlap_race.track import git as track_git
 from fairlap_race.track.git import Checkout, check_source, environment, fetch, fetch_commit, track_in

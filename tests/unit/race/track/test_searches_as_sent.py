@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from fairlap_race.contract.planned_search import PlannedSearch
+from fairlap_race.contract.request_files.planned_search import PlannedSearch
 from fairlap_race.track.searches import MOST_CHARACTERS, as_sent, body_text, matters, may_search
 
 ALL: Any = {"query": {"match_all": {}}}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlap_race.contract.track_record import SERVICES
+from fairlap_race.contract.recorded.track_record import SERVICES
 from fairlap_race.track import services
 from fairlap_race.track.services import services_used
 

@@ -3,7 +3,7 @@
 import pytest
 
 from fairlap_race.contract.index_settings import by_full_name
-from fairlap_race.contract.race_spec import IndexSpec
+from fairlap_race.contract.specification.race_spec import IndexSpec
 from fairlap_race.track.settings_passed import ContradictionError, TrackSettings, asked, passed
 
 EVERYTHING = IndexSpec(

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.contract.record import Counts, Task
+from fairlap_race.contract.recorded.record import Counts, Task
 from fairlap_race.rally.inside.down_sampling import KEPT, TimesKept, read_kept
-from fairlap_race.runner.harvest import with_kept
+from fairlap_race.runner.by_rally.harvest import with_kept
 
 BATCHES = st.lists(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from((0, 1))), max_size=40), max_size=5)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.contract.extended_warmup import ExtendedWarmup
+from fairlap_race.contract.recorded.extended_warmup import ExtendedWarmup
 from fairlap_race.rally.inside import prolonged_warmup
 from fairlap_race.rally.inside.prolonged_warmup import (
     AHEAD_SECONDS,

@@ -7,10 +7,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from fairlap_race.contract.capacity_search import CapacitySearch
 from fairlap_race.contract.codec import encode
-from fairlap_race.contract.sweep import SEARCH, SweepSpec, search_steps
-from fairlap_race.contract.track_record import TrackRecord, TrackTask
+from fairlap_race.contract.recorded.track_record import TrackRecord, TrackTask
+from fairlap_race.contract.specification.capacity_search import CapacitySearch
+from fairlap_race.contract.specification.sweep import SEARCH, SweepSpec, search_steps
 from fairlap_race.rally.inside import search_rates
 from fairlap_race.rally.inside.steps_in_the_track import SWEEP
 from fairlap_race.rally.sweep_steps import PAUSE

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from fairlap_race.contract.cluster_course import TaskCaches
 from fairlap_race.contract.codec import encode
-from fairlap_race.contract.planned_search import PlannedSearch
-from fairlap_race.contract.request_evidence import RequestEvidence
+from fairlap_race.contract.recorded.cluster_course import TaskCaches
+from fairlap_race.contract.recorded.request_evidence import RequestEvidence
+from fairlap_race.contract.request_files.planned_search import PlannedSearch
 from fairlap_race.elasticsearch.client import ElasticsearchError
 from fairlap_race.rally.inside.launch import BetweenSteps
 from fairlap_race.rally.inside.step_looks import FOUND, PATIENCE, PLAN, LookPlan, StepLooks, read_found

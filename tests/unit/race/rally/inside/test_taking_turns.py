@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlap_race.contract.turns import TaskTurns, TurnsSpec
+from fairlap_race.contract.specification.turns import TaskTurns, TurnsSpec
 from fairlap_race.rally.inside import taking_turns
 from fairlap_race.rally.inside.taking_turns import TablePlace, install, note, place_of, read_taken, write_turns
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fairlap_race.rally.inside import telemetry_file
 from fairlap_race.rally.inside.telemetry_file import TELEMETRY, TelemetryFile
-from fairlap_race.runner.telemetry_kept import keep_telemetry
+from fairlap_race.runner.telling.telemetry_kept import keep_telemetry
 
 
 class Store:

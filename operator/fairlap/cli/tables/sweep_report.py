@@ -1,0 +1,130 @@
+"""The curve of a sweep as a table, and as the CSV that drnbench writes; pure, standard library only."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from fairlap.cli.edge import benchmarks as bm
+from fairlap.cli.edge.benchmarks import Benchmark
+from fairlap.cli.edge.exits import UsageError
+from fairlap.cli.tables.text_table import align
+from fairlap.comparison_report.guarded_text import csv_cell
+from fairlap.wording.numerals import NOTHING, digits_for, number
+from fairlap.wording.percentages import share_percent
+
+DRNBENCH = (
+    "n_clients",
+    "total_n_requests",
+    "queries_per_second",
+    "min_elapsed_time",
+    "max_elapsed_time",
+    "average_elapsed_time",
+)
+"""Columns of drnbench's CSV; behind them one for each HTTP status, with its percentage."""
+ANSWERED, ABORTED = "200", "0"
+_ENOUGH = 10
+
+
+def _sweep(benchmark: Benchmark) -> Mapping[str, Any]:
+    return (bm.status(benchmark).get("results") or {}).get("sweep") or {}
+
+
+def curve(benchmark: Benchmark) -> str:
+    """Return the steps of the Benchmark's sweep as a table, and below it what they say; "" without a sweep."""
+    found = _sweep(benchmark)
+    if not found.get("rows"):
+        return ""
+    rows = found["rows"]
+    digits = digits_for(row["throughput"]["median"] for row in rows if row.get("throughput"))
+    # Objectives may lie below a millisecond.
+    of_times = max(1, digits_for(value for row in rows for value in (row.get("latencyMillis") or {}).values()))
+    searched = any(row.get("race") for row in rows)
+    head = [
+        *(["race"] if searched else []),
+        "step",
+        found.get("unit") or "requests/s",
+        "p50, ms",
+        "p90, ms",
+        "p99, ms",
+        "errors",
+    ]
+    head += ["schedule", "generator CPU", "nodes' cores", *(["objective"] if searched else []), ""]
+    lines = [_cells(row, digits, of_times) for row in rows]
+    if searched:
+        lines = [
+            [str(row.get("race") or 1), *cells[:-1], _kept(row), cells[-1]]
+            for row, cells in zip(rows, lines, strict=True)
+        ]
+    table = align([head, *lines], left=2 if searched else 1, rule=True)
+    answer = (bm.status(benchmark).get("results") or {}).get("capacity") or found
+    sentences = "".join(f"\n* {sentence}" for sentence in answer.get("sentences") or ())
+    count = f"{len(rows)} {'probes' if searched else 'steps'}"
+    return f"{bm.name(benchmark)}: {found.get('task')} in {count}\n\n{table}{sentences}"
+
+
+def _kept(row: Mapping[str, Any]) -> str:
+    kept = row.get("kept")
+    return NOTHING if kept is None else "kept" if kept else "broken"
+
+
+def _cells(row: Mapping[str, Any], digits: int, of_times: int) -> list[str]:
+    rate, latency, support = row.get("throughput"), row.get("latencyMillis") or {}, row.get("support") or {}
+    times = []
+    for key in ("p50", "p90", "p99"):
+        few = key in support and support[key] < _ENOUGH
+        times.append(f"{number(latency[key], of_times)}{'*' if few else ''}" if key in latency else NOTHING)
+    cores = row.get("elasticsearchCpuCores")
+    return [
+        row["step"],
+        number(rate["median"], digits) if rate else NOTHING,
+        *times,
+        share_percent(row.get("errorRate")),
+        share_percent(row.get("scheduleShare")),
+        share_percent(row.get("loadGeneratorCpuShare")),
+        number(float(cores), 2) if cores is not None else NOTHING,
+        "" if row.get("used") else "load generator saturated",
+    ]
+
+
+def drnbench(benchmark: Benchmark) -> str:
+    """Return the sweep as drnbench's CSV, times in seconds; raises UsageError where there are no steps of clients.
+
+    Of requests over HTTP each status has a column, 0 for those without an answer in time. Rally does not tell a status:
+    there successful requests stand under 200, and failed ones under 0.
+    """
+    rows = [row for row in _sweep(benchmark).get("rows") or () if row.get("clients") and row.get("throughput")]
+    if not rows or any(row.get("targetThroughput") for row in rows):
+        name = bm.name(benchmark)
+        raise UsageError(f"{name} has no curve over clients: -o drnbench is for a Benchmark with race.sweep.clients")
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    shares = {str(row["step"]): _shares(benchmark, row) for row in rows}
+    statuses = sorted({ABORTED, ANSWERED}.union(*shares.values()))
+    writer.writerow([*DRNBENCH, *map(csv_cell, statuses)])
+    for row in rows:
+        times, samples = row.get("serviceTimeMillis") or {}, row.get("samples") or 0
+        writer.writerow(
+            [
+                row["clients"], samples, row["throughput"]["median"], _seconds(times.get("min")),
+                _seconds(times.get("max")), _seconds(times.get("mean")),
+                *(100 * shares[row["step"]].get(status, 0.0) for status in statuses),
+            ]
+        )  # fmt: skip
+    return out.getvalue().rstrip("\n")
+
+
+def _shares(benchmark: Benchmark, row: Mapping[str, Any]) -> Mapping[str, float]:
+    """Return the share of each status in a step's requests."""
+    of_step = next((it for it in bm.tasks(benchmark) if it.get("task") == row["step"]), {})
+    if told := (of_step.get("http") or {}).get("statusShares"):
+        return {str(status): float(share) for status, share in told.items()}
+    failed = (row.get("failed") or 0) / row["samples"] if row.get("samples") else 0.0
+    return {ABORTED: failed, ANSWERED: 1 - failed}
+
+
+def _seconds(millis: float | None) -> float | str:
+    # To the nanosecond: a division would write 0.24 ms as 0.00023999999999999998.
+    return "" if millis is None else round(millis / 1000, 9)

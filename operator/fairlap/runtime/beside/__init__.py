@@ -1,0 +1,5 @@
+"""What is done beside races, even when they are over: leftovers, old records, slow deletions, ends nobody else brings.
+
+Nothing here is done for a race that runs. `races` keeps what Comparisons read of the Benchmarks that they control.
+From outside: all of it.
+"""

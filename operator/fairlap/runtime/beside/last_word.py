@@ -1,0 +1,79 @@
+"""The end of a Benchmark that cannot go on: its objects go, and the API server is told what it will surely take."""
+
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from prometheus_client import Counter
+
+from fairlap.api.base import Json
+from fairlap.api.names import API_VERSION, KIND, UID_LABEL
+from fairlap.api.phases import is_over
+from fairlap.kube.api_error import ApiError
+from fairlap.kube.api_server import ApiServer
+from fairlap.plan.explain.leftover import name_leftover
+from fairlap.plan.unforeseen import Ending, last_word
+from fairlap.runtime.objects.reads import find_run, list_children
+
+log = logging.getLogger(__name__)
+INTERNAL_ERRORS: Final = Counter(
+    "fairlap_internal_errors", "Errors that were not foreseen, by what was done for a Benchmark", ["what"]
+)
+
+
+async def remove_children(api_server: ApiServer, namespace: str, uid: str) -> list[str]:
+    """Delete a Benchmark's clusters and Jobs as the API server has them now.
+
+    Returns what is still there of them and their pods, each as kind and name. Raises ApiError, after all was tried.
+    """
+    left, failure = list[str](), None
+    for kind in ("Elasticsearch", "Job"):
+        try:
+            for child in await _children_of_a_kind(api_server, kind, namespace, uid):
+                left.append(name_leftover(kind, child))
+                if not child["metadata"].get("deletionTimestamp"):
+                    await api_server.delete(kind, child)
+        except ApiError as error:  # what may not be removed keeps nothing else
+            failure = failure or error
+    if failure:
+        raise failure
+    pods = await api_server.list_metadata("Pod", [namespace], {"labelSelector": f"{UID_LABEL}={uid}"})
+    return [*left, *(name_leftover("Pod", pod) for pod in pods)]
+
+
+async def _children_of_a_kind(api_server: ApiServer, kind: str, namespace: str, uid: str) -> list[Json]:
+    """Return them, none where the API server does not have the kind (any more). Raises ApiError."""
+    try:
+        return await list_children(api_server, kind, namespace, uid)
+    except ApiError as error:
+        if error.status != 404:
+            raise
+        return []
+
+
+async def say_last_word(
+    api_server: ApiServer, meta: Mapping[str, Any], ending: Ending, kind: str = KIND
+) -> Json | None:
+    """Write that a Benchmark, or an object of another `kind`, has failed, and return it; None when it is gone or over.
+
+    When the API server refuses what is known with it, the smallest status is written instead. Raises ApiError.
+    """
+    found = await find_run(api_server, kind, meta["namespace"], meta["name"])
+    if found is None or found["metadata"]["uid"] != meta["uid"] or is_over(found):
+        return None
+    stored, said = found.get("status") or {}, {"observedGeneration": found["metadata"].get("generation")}
+    try:
+        return await _write(api_server, kind, found, last_word({**stored, **said}, ending, datetime.now(UTC), kind))
+    except ApiError as error:
+        if not error.unfit:
+            raise
+        log.warning("the last word about %s/%s is said in short: %s", meta["namespace"], meta["name"], error)
+    return await _write(api_server, kind, found, last_word(said, ending, datetime.now(UTC), kind))
+
+
+async def _write(api_server: ApiServer, kind: str, found: Json, status: Json) -> Json:
+    # Without the spec: of this request the API server takes the status alone.
+    meta = {key: found["metadata"][key] for key in ("name", "namespace", "uid", "resourceVersion")}
+    body = {"apiVersion": API_VERSION, "kind": kind, "metadata": meta, "status": status}
+    return await api_server.replace(body, "status")

@@ -1,0 +1,97 @@
+"""Drives one Benchmark: it looks, plans, writes the status and acts, and sleeps until there is a reason to look again.
+
+The indexes alone are not believed for ever: what is deleted while kopf has lost its watch (410 Gone: it lists again)
+stays in them, since no event tells of it. A look that no event caused therefore asks the API server itself.
+"""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import ClassVar
+
+from fairlap.api.base import Json
+from fairlap.api.names import KIND
+from fairlap.api.spec import BenchmarkSpec
+from fairlap.api.status import BenchmarkStatus
+from fairlap.kube.api_error import ApiError
+from fairlap.plan.basis.seen import BenchmarkLook, Plan, Refusal, Seen, Subject
+from fairlap.plan.benchmark import plan
+from fairlap.plan.comparison.kept_clusters import machines_of_kept
+from fairlap.plan.outdated_crd import STEERING
+from fairlap.queue.summary import held_place
+from fairlap.runtime.beside.last_word import remove_children
+from fairlap.runtime.loop.announce import announcements, phase_words
+from fairlap.runtime.loop.driven_kind import DrivenKind
+from fairlap.runtime.loop.reconcile_loop import ReconcileLoop
+from fairlap.runtime.reconcilers.look import ChildIndexes, build_seen, look_at
+from fairlap.runtime.reconcilers.perform import perform
+
+
+@dataclass
+class BenchmarkReconciler(ReconcileLoop[BenchmarkStatus, Seen, Plan]):
+    """Drives one Benchmark from its first sight to its end."""
+
+    kind: ClassVar[DrivenKind[BenchmarkStatus]] = DrivenKind(
+        name=KIND,
+        spec=BenchmarkSpec.__name__,
+        steering=STEERING,
+        held=held_place,
+        waits_for_events=lambda status: not status.step,
+        to_confirm=lambda status: ("children",) if status.step else (),
+        announcements=announcements,
+        phase_words=phase_words,
+    )
+    indexes: ChildIndexes
+    refusal: Refusal | None = None
+    taken_up: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def _see(self, there: Json) -> Seen:
+        return build_seen(there, self.indexes, self.operator.settings, datetime.now(UTC))
+
+    def _see_more(self, seen: Seen) -> Seen:
+        children, pruned = replace(seen.children, foreign=self.foreign), self.writer.unstored.fields
+        seen = replace(seen, children=children, refusal=self.refusal, taken_up=self.taken_up, pruned=pruned)
+        turn, check_turn = self.operator.places.turn(self.uid), self.operator.places.turn(self.uid, "check")
+        kept, siblings = self.operator.kept(self.indexes.elasticsearches), self.operator.places.siblings(self.uid)
+        strange = {uid: name for uid, name in kept.items() if uid not in siblings}
+        beside = frozenset(kept.keys() & siblings)
+        seen = replace(seen, turn=turn, check_turn=check_turn, kept=strange, beside=beside)
+        seen = replace(seen, in_block=self.operator.is_in_block(self.uid), kept_on=self._kept_on(seen.subject))
+        ours = {self.uid, self.operator.places.leader(self.uid, seen.subject.namespace)}
+        return replace(seen, others_race=bool(self.operator.places.holders() - ours))
+
+    def _kept_on(self, subject: Subject) -> tuple[str, ...]:
+        leader = self.operator.places.leader(self.uid, subject.namespace) if subject.spec.target else ""
+        races = self.operator.races.led_by(leader, subject.namespace)
+        built_on = {name: race.elasticsearch_on for name, race in races.items()}
+        return machines_of_kept(subject.spec.target, subject.namespace, built_on)
+
+    async def _look_at(self, what: BenchmarkLook, seen: Seen) -> Seen:
+        return await look_at(what, seen, self._api_server, self.operator.prometheus, self._enter_large_records)
+
+    async def _enter_large_records(self) -> None:
+        await self._enter(self.operator.large_records)
+
+    async def _plan(self, seen: Seen) -> Plan:
+        return plan(seen)
+
+    async def _before_write(self, seen: Seen, todo: Plan) -> None:
+        pass  # what it does, it says first
+
+    async def _perform(self, seen: Seen, todo: Plan) -> str:
+        if todo.create or todo.delete or todo.start_job:
+            await self.writer.wait_until_allowed()
+        return await perform(self._api_server, seen, todo)
+
+    def _retry_seconds(self, seen: Seen, error: ApiError) -> float | None:
+        return None  # a full quota, too, is tried again as any other failure
+
+    def _is_news(self, refusal: str) -> bool:
+        before, self.refusal = self.refusal, Refusal("request", refusal)
+        return before != self.refusal
+
+    def _has_written(self, before: BenchmarkStatus, after: BenchmarkStatus) -> None:
+        if after.step != before.step:
+            self.foreign, self.refusal = "", None
+
+    async def _remove_children(self) -> list[str]:
+        return await remove_children(self._api_server, self.body["metadata"]["namespace"], self.uid)

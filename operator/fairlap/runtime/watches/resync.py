@@ -1,0 +1,49 @@
+"""Holds what the API server lists beside what events told of Benchmarks and Comparisons: who is gone, who is not shown.
+
+kopf lists again when it has lost its watch (410 Gone) and tells of what is there, not of what went meanwhile: none of
+that may hold a place in the queue for ever. And a watch may be open and tell of nothing.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+
+from fairlap.kube.api_error import ApiError
+from fairlap.kube.api_server import ApiServer
+from fairlap.queue.places import Places
+from fairlap.runtime.objects.reads import queued_versions
+from fairlap.runtime.watches.blind_watches import BlindWatches
+
+log = logging.getLogger(__name__)
+
+
+async def hold_beside_lists(
+    api_server: ApiServer,
+    places: Places,
+    watches: BlindWatches,
+    namespaces: Iterable[str],
+    end: Callable[[str], None],
+) -> list[str]:
+    """Tell the queue which of all that it knows is gone, and return the namespaces that a watch does not tell of.
+
+    namespaces: those to list; "" is the whole cluster. Of one that cannot be read nothing new is known.
+    end: ends the work on one that is gone, by its uid, for no event will.
+    """
+    gone, blind = set[str](), list[str]()
+    for namespace in namespaces:
+        known = places.uids_in(namespace)  # first: one created between the two questions is not gone
+        try:
+            listed = await queued_versions(api_server, (namespace,))
+        except ApiError as error:
+            log.info("vanished Benchmarks were not looked for in %s: %s", namespace or "the cluster", error)
+            gone |= known & places.vanished()
+            continue
+        missing = known - listed.keys()
+        for uid in missing:
+            watches.forget(uid)
+            end(uid)
+        gone |= missing
+        if watches.find(namespace, listed, time.monotonic()):
+            blind.append(namespace)
+    places.vanish(gone)
+    return blind

@@ -1,0 +1,87 @@
+"""What the search for the capacity found in one race, by its record. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairlap_race.contract.recorded.record import Record, Task
+from fairlap_race.contract.recorded.schedule_record import BUSY
+from fairlap_race.contract.specification.capacity_search import CapacitySearch, End, is_sound, what_is_found
+from fairlap_race.contract.specification.sweep import SweepSpec
+
+BOTTLENECK = "LoadGeneratorBottleneck"
+RATE_UNIT = "ops/s"
+"""Of a rate that is asked for: a request is one, however many documents or pages a task counts in it."""
+
+
+@dataclass(frozen=True)
+class RaceCapacity:
+    """What one race found."""
+
+    task: str
+    """in whose place the probes stood"""
+    end: str
+    """one of `End`, or BOTTLENECK"""
+    rate: float | None = None
+    low: float | None = None
+    """None: below the lowest rate that was asked for"""
+    high: float | None = None
+    """None: above the highest one"""
+    probes: int = 0
+    unit: str = ""
+    """of the rates; "" where no probe was measured"""
+    busy_clients: int | None = None
+    """how many sent, where all were busy in half of the probes that broke or more, and the service time alone kept the
+    objective"""
+
+    @property
+    def answer(self) -> float | None:
+        """The capacity; None where all that is known is a bound."""
+        return self.rate if self.end in (End.FOUND, End.WIDE) else None
+
+
+def race_capacity(record: Record) -> RaceCapacity | None:
+    """Return what the race found; None where nothing was looked for, or what cannot have been.
+
+    What broke while the load generator was the bottleneck tells nothing of the cluster.
+    """
+    swept = record.track.sweep
+    if swept is None or swept.search is None or not is_sound(swept.search, swept.probes):
+        return None
+    saturated = saturated_probes(record)
+    counted = SweepSpec(steps=tuple(it for it in swept.steps if it.kept or it.name not in saturated))
+    fair = counted.probes
+    left_out, number, unit = len(swept.probes) > len(fair), len(swept.probes), _unit(record)
+    if not fair:
+        return RaceCapacity(swept.task, BOTTLENECK if left_out else End.WIDE, probes=number, unit=unit)
+    found = what_is_found(swept.search, fair)
+    end = BOTTLENECK if left_out and found.end in (End.WIDE, End.NEVER_BROKEN) else found.end
+    busy = _busy_clients(record, swept.search, [it.name for it in counted.steps if it.kept is False])
+    return RaceCapacity(swept.task, end, found.rate, found.low, found.high, number, unit, busy)
+
+
+def saturated_probes(record: Record) -> frozenset[str]:
+    """Return the probes in which the load generator was the bottleneck."""
+    names = record.probe_names
+    return frozenset(it.task for it in record.tasks if it.task in names and it.load and it.load.saturated)
+
+
+def _busy_clients(record: Record, search: CapacitySearch, broken: Sequence[str]) -> int | None:
+    wanted = frozenset(broken)
+    tasks = [task for task in record.tasks if task.task in wanted]
+    short = [task for task in tasks if _lacks_clients(task, search)]
+    return max(task.clients or 0 for task in short) if short and 2 * len(short) >= len(broken) else None
+
+
+def _lacks_clients(task: Task, search: CapacitySearch) -> bool:
+    """Tell whether requests of a probe waited for a client, or found none, and were answered in time."""
+    service = task.rally.service_time_millis.get(search.percentile) if task.rally else None
+    failed = task.errors.normal > search.error_rate * task.samples.normal
+    busy = (task.client_busy_share or 0.0) > BUSY or bool(task.http and task.http.latency_left_out)
+    return busy and not failed and service is not None and service <= search.millis
+
+
+def _unit(record: Record) -> str:
+    names = record.probe_names
+    return RATE_UNIT if any(task.task in names for task in record.tasks) else ""

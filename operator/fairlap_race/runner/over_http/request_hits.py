@@ -1,0 +1,83 @@
+"""What each request of a race over HTTP finds, read when the race is over: answers come before speed.
+
+k6 does not look into answers, since that would cost it time. So each request of the file is sent once more.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.recorded.http_record import RequestHits
+from fairlap_race.contract.request_files.hits import find_hits
+from fairlap_race.contract.request_files.probe import PointerError
+from fairlap_race.contract.request_files.sent_request import Sent
+from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
+from fairlap_race.http.requests import MOST_FIRST
+from fairlap_race.runner.parts import FailedError
+
+MOST_LINES = MOST_FIRST
+MOST_SECONDS = 120.0
+MOST_BYTES = 1 << 24
+"""Of an answer."""
+
+Ask = Callable[[str, Sent], Any]
+"""Returns the JSON that a host answers to a request. Raises ElasticsearchError."""
+
+
+def asker(client: ElasticsearchClient, headers: Mapping[str, str]) -> Ask:
+    """Return how requests are asked: over the client's connections, with the headers that k6 sends in the race."""
+    typed = any(name.lower() == "content-type" for name in headers)
+
+    def ask(host: str, request: Sent) -> Any:
+        method, path, body, content = request
+        own = dict(headers) if typed or content is None else {**headers, "Content-Type": content}
+        return client.send_to(host, method, path, None if body is None else body.encode(), own, MOST_BYTES)
+
+    return ask
+
+
+def check_hits(pointer: str, lines: Sequence[Sent], hosts: Sequence[str], ask: Ask) -> None:
+    """Have the first request answered by each host, and its hits read. Raises FailedError where they are not there."""
+    for host in hosts:
+        try:
+            find_hits(ask(host, lines[0]), pointer)
+        except (ElasticsearchError, PointerError) as error:
+            text = f"race.requests.hits: the answer of {host} to line 1: {_why_unread(error)}"
+            raise FailedError(Reason.PROBE_UNREADABLE, text) from error
+
+
+def read_hits(
+    pointer: str,
+    lines: Sequence[Sent],
+    hosts: Sequence[str],
+    ask: Ask,
+    stop: threading.Event,
+    limit: float = MOST_SECONDS,
+) -> RequestHits:
+    """Return the hits of each line, the same request asked once; the hosts in turn, for they have the same data.
+
+    Of a long file the first lines tell (MOST_LINES), and it ends after `limit` seconds. What cannot be read is said.
+    """
+    ends, known, why = time.monotonic() + limit, dict[Sent, int | None](), ""
+    found: list[int | None] = []
+    for number, request in enumerate(lines[:MOST_LINES]):
+        if request not in known:
+            if stop.is_set() or time.monotonic() > ends:
+                why = why or f"only the first {number} lines were asked again in {limit:g} s"
+                break
+            try:
+                known[request] = find_hits(ask(hosts[len(known) % len(hosts)], request), pointer)
+            except (ElasticsearchError, PointerError) as error:
+                known[request] = None
+                why = why or f"line {number + 1}: {_why_unread(error)}"
+        found.append(known[request])
+    return RequestHits(pointer, tuple(found), why)
+
+
+def _why_unread(error: Exception) -> str:
+    """Return why, without the request: it may be long, and its line is named."""
+    return error.why if isinstance(error, ElasticsearchError) else str(error)

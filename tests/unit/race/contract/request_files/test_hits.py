@@ -1,0 +1,48 @@
+"""The number of hits in an answer is a count, or it is refused."""
+
+from typing import Any
+
+import pytest
+
+from fairlap_race.contract.request_files.hits import find_hits
+from fairlap_race.contract.request_files.probe import PointerError
+
+
+def elasticsearch(value: Any, relation: str | None = "eq") -> dict[str, Any]:
+    return {"hits": {"total": {"value": value, **({"relation": relation} if relation else {})}, "hits": []}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "pointer", "hits"),
+    [
+        (elasticsearch(7), "/hits/total/value", 7),
+        (elasticsearch(10_000), "/hits/total/value", 10_000),
+        (elasticsearch(7, None), "/hits/total/value", 7),
+        ({"hits": {"total": 7}}, "/hits/total", 7),  # before Elasticsearch 7
+        ([[0, 1.0, 0.1], [[[7], [["_key", "ShortText"]]]]], "/1/0/0/0", 7),
+        ({"n": 7.0, "relation": "more"}, "/n", 7),
+        ({"": 3}, "/", 3),
+    ],
+)
+def test_a_count_is_found(answer: Any, pointer: str, hits: int) -> None:
+    assert find_hits(answer, pointer) == hits
+
+
+@pytest.mark.parametrize(
+    ("answer", "pointer", "why"),
+    [
+        (
+            elasticsearch(10_000, "gte"),
+            "/hits/total/value",
+            "/hits/total/value is a lower bound (relation gte), and no",
+        ),
+        (elasticsearch(1.5), "/hits/total/value", "finds a number that is no count"),
+        (elasticsearch(-1), "/hits/total/value", "finds a number that is no count"),
+        (elasticsearch("many"), "/hits/total/value", "is a text, and no number"),
+        ({}, "/hits/total/value", "the deepest level that exists is the whole answer, an object without 'hits'"),
+    ],
+)
+def test_what_is_no_count_is_refused(answer: Any, pointer: str, why: str) -> None:
+    with pytest.raises(PointerError) as refused:
+        find_hits(answer, pointer)
+    assert why in str(refused.value)

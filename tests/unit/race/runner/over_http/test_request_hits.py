@@ -1,0 +1,93 @@
+"""What each request finds, read once more when a race over HTTP is over."""
+
+import json
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.request_files.sent_request import Sent
+from fairlap_race.elasticsearch.client import ElasticsearchError
+from fairlap_race.runner.over_http import request_hits
+from fairlap_race.runner.over_http.request_hits import asker, check_hits, read_hits
+from fairlap_race.runner.parts import FailedError
+
+POINTER = "/n"
+
+
+class Engine:
+    """Answers each path with the number at its end, x with an error, and notes who was asked what."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def __call__(self, host: str, request: Sent) -> Any:
+        self.asked.append((host, request[1]))
+        if request[1].endswith("x"):
+            raise ElasticsearchError(f"GET {request[1]}: HTTP 503", 503, why="HTTP 503")
+        return {"n": json.loads(request[1].rpartition("/")[2])}
+
+
+def lines_of(*paths: str) -> list[Sent]:
+    return [("GET", path, None, None) for path in paths]
+
+
+def read(*paths: str, hosts: Sequence[str] = ("a", "b"), **changes: Any) -> tuple[Engine, Any]:
+    engine = Engine()
+    return engine, read_hits(POINTER, lines_of(*paths), hosts, engine, threading.Event(), **changes)
+
+
+class Client:
+    """Notes the headers of what it sends."""
+
+    def send_to(self, *request: Any) -> Any:
+        self.headers = request[4]
+
+
+@pytest.mark.parametrize(
+    ("headers", "content", "sent"),
+    [
+        ({"X-A": "b"}, "application/json", {"X-A": "b", "Content-Type": "application/json"}),
+        ({"content-type": "application/x"}, "application/json", {"content-type": "application/x"}),
+        ({"X-A": "b"}, None, {"X-A": "b"}),
+    ],
+)
+def test_the_headers_are_those_of_the_race(headers: dict[str, str], content: str | None, sent: dict[str, str]) -> None:
+    client = Client()
+    asker(client, headers)("a", ("POST", "/a", "{}", content))  # type: ignore[arg-type]
+    assert client.headers == sent
+
+
+def test_equal_lines_are_asked_once_and_the_hosts_in_turn() -> None:
+    engine, found = read("/7", "/8", "/7", "/9")
+    assert found.lines == (7, 8, 7, 9) and not found.why
+    assert engine.asked == [("a", "/7"), ("b", "/8"), ("a", "/9")]
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [("/x", "HTTP 503"), ("/1.5", "/n finds a number that is no count"), ("/-1", "/n finds a number that is no count"),
+     ('/"a"', "/n is a text, and no number"), ("/[]", "/n is a list, and no number")],
+)  # fmt: skip
+def test_what_cannot_be_read_is_said_with_its_line(path: str, why: str) -> None:
+    _, found = read("/7", path, "/8")
+    assert found.lines == (7, None, 8) and found.why.startswith(f"line 2: {why}")
+
+
+def test_it_takes_a_bounded_time_and_a_bounded_number_of_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, found = read("/7", limit=-1.0)
+    assert (found.lines, found.why, engine.asked) == ((), "only the first 0 lines were asked again in -1 s", [])
+    monkeypatch.setattr(request_hits, "MOST_LINES", 2)
+    assert read("/1", "/2", "/3")[1].lines == (1, 2)
+
+
+def test_the_check_asks_every_host_for_the_first_line() -> None:
+    engine = Engine()
+    check_hits(POINTER, lines_of("/7", "/x"), ("a", "b"), engine)
+    assert engine.asked == [("a", "/7"), ("b", "/7")]
+    with pytest.raises(FailedError) as failed:
+        check_hits(POINTER, lines_of("/x"), ("a",), engine)
+    assert failed.value.outcome.reason is Reason.PROBE_UNREADABLE
+    assert failed.value.outcome.message == "race.requests.hits: the answer of a to line 1: HTTP 503"

@@ -1,0 +1,424 @@
+"""Chores against a small API server in memory: another run is made once, whatever fails in between."""
+
+import asyncio
+import copy
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from fairlap.kube.api_error import ApiError
+from fairlap.plan.basis.conditions import stamp
+from fairlap.plan.lifetimes import rerun
+from fairlap.plan.lifetimes.expiry import EXPIRED
+from fairlap.plan.lifetimes.keep import kept_until
+from fairlap.runtime.beside.chores import Chores
+from fairlap.runtime.beside.last_word import INTERNAL_ERRORS
+
+Json = dict[str, Any]
+
+
+OF_COMPARISON = {
+    "apiVersion": "fairlap.dev/v1alpha1", "kind": "Comparison", "name": "cmp", "uid": "c", "controller": True
+}  # fmt: skip
+
+
+class Server:
+    """Benchmarks by name; fails the n-th request once with what a lost connection is."""
+
+    def __init__(self, fail_at: int = -1, answered: bool = False) -> None:
+        self.benchmarks: dict[str, Json] = {}
+        self.deleted: list[str] = []
+        self.config_maps: list[Json] = []
+        self.forbidden = False
+        self.denials = 0
+        """how many deletions an admission webhook denies"""
+        self.requests, self.fail_at, self.answered = 0, fail_at, answered
+        self.uids = 0
+
+    def add(self, name: str, **meta: Any) -> Json:
+        self.uids += 1
+        meta = {"name": name, "namespace": "ns", "uid": f"u{self.uids}", "resourceVersion": "1", **meta}
+        self.benchmarks[name] = {"metadata": meta, "spec": {"race": {}}}
+        return self.benchmarks[name]
+
+    def _request(self, *, before: bool) -> None:
+        if before:
+            self.requests += 1
+        if self.requests == self.fail_at and before is not self.answered:
+            self.fail_at = -1
+            raise ApiError(0, "no answer")
+
+    async def find(self, _: str, __: str, name: str) -> Json | None:
+        self._request(before=True)
+        return copy.deepcopy(self.benchmarks.get(name))
+
+    async def create(self, manifest: Json) -> Json:
+        self._request(before=True)
+        name = manifest["metadata"]["name"]
+        if name in self.benchmarks:
+            raise ApiError(409, "exists")
+        self.add(name, **{k: v for k, v in manifest["metadata"].items() if k not in ("name", "namespace")})
+        self._request(before=False)
+        return copy.deepcopy(self.benchmarks[name])
+
+    async def patch(self, _: str, __: str, name: str, body: Json) -> Json:
+        self._request(before=True)
+        there = self.benchmarks[name]["metadata"]
+        if there["resourceVersion"] != body["metadata"]["resourceVersion"]:
+            raise ApiError(409, "changed")
+        there.setdefault("annotations", {}).update(body["metadata"]["annotations"])
+        there["resourceVersion"] = str(int(there["resourceVersion"]) + 1)
+        self._request(before=False)
+        return copy.deepcopy(self.benchmarks[name])
+
+    async def list_metadata(self, kind: str, namespaces: Any, query: Json) -> list[Json]:
+        self._request(before=True)
+        assert (tuple(namespaces), query) == (("ns",), {"labelSelector": "fairlap.dev/uid=u1"})
+        return self.config_maps if kind == "ConfigMap" else []
+
+    async def list_objects(self, kind: str, namespace: str, query: Json, keep: Any) -> list[Json]:
+        self._request(before=True)
+        assert (kind, namespace, query) == ("Benchmark", "ns", {"labelSelector": f"{rerun.OF}=bm"})
+        runs = [copy.deepcopy(each) for each in self.benchmarks.values() if each["metadata"].get("labels")]
+        return [kept for each in runs if (kept := keep(each)) is not None]
+
+    async def delete(self, _: str, there: Json) -> None:
+        if self.forbidden:
+            raise ApiError(403, 'configmaps is forbidden: User "x" cannot delete resource "configmaps"')
+        if self.denials:
+            self.denials -= 1
+            raise ApiError(403, 'admission webhook "w" denied the request: not now')
+        self.deleted.append(there["metadata"]["name"])
+
+
+def chores(server: Server, told: list[str], clusters: list[Json] | None = None) -> Chores:
+    return Chores(
+        lambda about, _, reason, __: told.append(f"{about['metadata']['name']}: {reason}"),
+        lambda: server,  # type: ignore[arg-type, return-value]
+        lambda *_: clusters or [],
+        lambda _: set(server.benchmarks) - {"unseen"},
+    )
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = asyncio.sleep
+    monkeypatch.setattr("fairlap.runtime.beside.chores.asyncio.sleep", lambda _: real(0))
+
+
+async def done(work: Chores) -> None:
+    while tasks := work.running():
+        await asyncio.gather(*tasks)
+
+
+def rerun_all(server: Server, name: str = "bm") -> list[str]:
+    told: list[str] = []
+
+    async def run() -> None:
+        work = chores(server, told)
+        work.look(server.benchmarks[name])
+        work.look(server.benchmarks[name])  # an event comes again while it works
+        await done(work)
+
+    asyncio.run(run())
+    return told
+
+
+@pytest.mark.parametrize("answered", [False, True])
+@pytest.mark.parametrize("fail_at", range(-1, 8))
+def test_made_once_whatever_request_fails(fail_at: int, answered: bool) -> None:
+    server = Server(fail_at, answered)
+    server.add("bm", annotations={rerun.ASKED: "v"})
+    told = rerun_all(server)
+    assert sorted(server.benchmarks) == ["bm", "bm-2"]
+    assert server.benchmarks["bm"]["metadata"]["annotations"][rerun.DONE] == "v"
+    assert told.count("bm-2: RerunOf") <= 1
+    assert rerun_all(server) == [], "the value is dealt with"
+
+
+def test_a_conflict_while_the_name_is_free_costs_no_name() -> None:
+    """A quota that is counted anew answers 409, too: the same name is tried again."""
+
+    class Quota(Server):
+        conflicts = 2
+
+        async def create(self, manifest: Json) -> Json:
+            if self.conflicts:
+                self.conflicts -= 1
+                raise ApiError(409, 'Operation cannot be fulfilled on resourcequotas "q": please apply your changes')
+            return await super().create(manifest)
+
+    server = Quota()
+    server.add("bm", annotations={rerun.ASKED: "v"})
+    told = rerun_all(server)
+    assert sorted(server.benchmarks) == ["bm", "bm-2"] and told.count("bm-2: RerunOf") == 1
+
+
+def test_a_name_that_is_taken_unseen() -> None:
+    server = Server()
+    server.add("bm", annotations={rerun.ASKED: "v", rerun.SAID: rerun.Next("v", "other").to_text()})
+    server.add("other")
+    rerun_all(server)
+    assert sorted(server.benchmarks) == ["bm", "bm-2", "other"]
+
+
+def test_names_that_no_event_told_of_are_passed_over_one_by_one() -> None:
+    """A watch that is blind for Benchmarks: two taken names were asked for in turn, without an end."""
+
+    class Patient(Server):
+        def _request(self, *, before: bool) -> None:
+            super()._request(before=before)
+            assert self.requests < 30, "it goes on for ever"
+
+    server = Patient()
+    server.add("bm", annotations={rerun.ASKED: "v"})
+    for number in (2, 3, 4):
+        server.add(f"bm-{number}")
+    told: list[str] = []
+
+    async def run() -> None:
+        work = chores(server, told)
+        work.names_in = lambda _: set()
+        work.look(server.benchmarks["bm"])
+        await asyncio.wait_for(done(work), 5)
+
+    asyncio.run(run())
+    assert sorted(server.benchmarks) == ["bm", "bm-2", "bm-3", "bm-4", "bm-5"] and "bm-5: RerunOf" in told
+
+
+def kept_for_a_second(server: Server) -> Json:
+    over = server.add("bm")
+    over["spec"]["keepClusterFor"] = "1s"
+    over["status"] = {
+        "phase": "Failed",
+        "completionTime": "2026-01-01T00:00:00Z",
+        "conditions": [{"type": "ClusterKept", "status": "True"}],
+    }
+    return over
+
+
+def test_a_kept_cluster_is_removed_when_its_time_is_over() -> None:
+    server, told = Server(), list[str]()
+    over = kept_for_a_second(server)
+    there = [{"metadata": {"name": "bm-race-1"}}, {"metadata": {"name": "going", "deletionTimestamp": "x"}}]
+
+    async def run() -> None:
+        work = chores(server, told, there)
+        work.look(over)
+        await done(work)
+
+    asyncio.run(run())
+    assert server.deleted == ["bm-race-1"] and told == ["bm: ClusterRemoved"]
+
+
+def test_a_cluster_that_a_comparison_keeps_goes_with_its_end() -> None:
+    server = Server()
+    over = server.add("cmp-0a")
+    over["spec"]["keepClusterFor"] = "720h"
+    over["metadata"]["ownerReferences"] = [OF_COMPARISON]
+    over["status"] = {
+        "phase": "Succeeded",
+        "completionTime": stamp(datetime.now(UTC)),
+        "conditions": [{"type": "ClusterKept", "status": "True"}],
+    }
+    left = ["Racing", "Racing", "Complete"]
+
+    async def find(kind: str, namespace: str, name: str) -> Json | None:
+        assert (kind, name) == ("Comparison", "cmp") and not server.deleted
+        return {"metadata": {"name": name, "uid": "c"}, "status": {"phase": left.pop(0)}}
+
+    server.find = find  # type: ignore[method-assign]
+
+    async def run() -> None:
+        work = chores(server, [], [{"metadata": {"name": "cmp-0a-race-1"}}])
+        work.look(over)
+        await done(work)
+
+    asyncio.run(run())
+    assert server.deleted == ["cmp-0a-race-1"] and not left
+
+
+def finished(server: Server, **ttl: Any) -> Json:
+    over = server.add("bm")
+    over["spec"]["ttlAfterFinished"] = {"succeeded": "1s", **ttl}
+    over["status"] = {"phase": "Succeeded", "completionTime": "2026-01-01T00:00:00Z"}
+    owner = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "name": "bm", "controller": True}
+    owners = [{**owner, "uid": over["metadata"]["uid"]}]
+    server.config_maps = [
+        {"metadata": {"name": "bm-race-1", "ownerReferences": owners}},
+        {"metadata": {"name": "labelled-by-somebody", "ownerReferences": [{**owner, "uid": "other"}]}},
+    ]
+    return over
+
+
+def expire(server: Server, over: Json) -> list[str]:
+    told: list[str] = []
+
+    async def run() -> None:
+        work = chores(server, told)
+        work.look(over)
+        await done(work)
+
+    asyncio.run(run())
+    return told
+
+
+@pytest.mark.parametrize("fail_at", range(-1, 5))
+def test_records_go_when_their_time_is_over_whatever_request_fails(fail_at: int) -> None:
+    server = Server(fail_at)
+    over = finished(server)
+    before = copy.deepcopy(over["status"])
+    told = expire(server, over)
+    assert set(server.deleted) == {"bm-race-1"} and told == ["bm: Expired"]
+    assert over["metadata"]["annotations"][EXPIRED] == "2026-01-01T00:00:01Z" and over["status"] == before
+    assert expire(server, over) == [], "once"
+
+
+def test_the_benchmark_goes_when_it_was_asked_for() -> None:
+    server = Server()
+    expire(server, finished(server, benchmark=True))
+    assert server.deleted == ["bm"]
+
+
+@pytest.mark.parametrize(("uid", "phases"), [("c", ["Racing", "Racing", "Complete"]), ("another", ["Racing"])])
+def test_records_stay_until_the_comparison_that_races_them_has_ended(uid: str, phases: list[str]) -> None:
+    server = Server()
+    over = finished(server)
+    over["metadata"]["ownerReferences"] = [OF_COMPARISON]
+    found, left = server.find, list(phases)
+
+    async def find(kind: str, namespace: str, name: str) -> Json | None:
+        if kind != "Comparison":
+            return await found(kind, namespace, name)
+        assert not server.deleted and name == "cmp"
+        return {"metadata": {"name": name, "uid": uid}, "status": {"phase": left.pop(0)}}
+
+    server.find = find  # type: ignore[method-assign]
+    assert expire(server, over) == ["bm: Expired"] and server.deleted == ["bm-race-1"] and not left
+
+
+def test_who_may_not_delete_says_so() -> None:
+    server = Server()
+    server.forbidden = True
+    assert expire(server, finished(server)) == ["bm: ExpiryForbidden"]
+
+
+def run_three_times(server: Server) -> list[Json]:
+    for minute in (1, 2, 3):
+        over = server.add(f"bm-{minute + 1}", labels={rerun.OF: "bm"})
+        over["spec"]["rerunHistoryLimit"] = 1
+        over["status"] = {"phase": "Succeeded", "completionTime": f"2026-01-01T00:0{minute}:00Z", "conditions": []}
+    server.add("bm")
+    return [each for each in server.benchmarks.values() if "status" in each]
+
+
+@pytest.mark.parametrize(
+    ("fail_at", "forbidden", "gone", "said"),
+    [
+        (-1, False, ["bm-2", "bm-3"], ["bm-2: HistoryLimited"] * 2),
+        (1, False, ["bm-2", "bm-3"], ["bm-2: HistoryLimited"] * 2),
+        (-1, True, [], ["bm-2: HistoryLimitForbidden"]),
+    ],
+)
+def test_old_reruns_go_and_one_look_serves_all_that_are_seen_at_once(
+    fail_at: int, forbidden: bool, gone: list[str], said: list[str]
+) -> None:
+    server, told = Server(fail_at), list[str]()
+    server.forbidden = forbidden
+
+    async def run() -> None:
+        work = chores(server, told)
+        for each in run_three_times(server):
+            work.look(each)
+        assert len(work.running()) == 1
+        await done(work)
+
+    asyncio.run(run())
+    assert server.deleted == gone and told == said
+
+
+@pytest.mark.parametrize(
+    ("over", "gone"),
+    [
+        (kept_for_a_second, ["bm-race-1"]),
+        (finished, ["bm-race-1"]),
+        (lambda server: run_three_times(server)[0], ["bm-2", "bm-3"]),
+    ],
+    ids=["kept cluster", "records", "history"],
+)
+def test_what_was_refused_is_tried_again_later_and_said_once(
+    over: Any, gone: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A webhook's denial was the last word until a restart, while the races of others kept off the cluster."""
+    server, real, slept = Server(), asyncio.sleep, list[float]()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        await real(0)
+
+    monkeypatch.setattr("fairlap.runtime.beside.chores.asyncio.sleep", sleep)
+    server.denials = 3
+
+    async def run() -> None:
+        work = chores(server, [], [{"metadata": {"name": "bm-race-1"}}])
+        work.look(over(server))
+        await done(work)
+
+    asyncio.run(run())
+    assert server.deleted == gone
+    pauses = [seconds for seconds in slept if seconds > 2]
+    assert len(pauses) == 3 and all(200 < seconds < 400 for seconds in pauses)
+    assert caplog.text.count("not now") == 1
+
+
+def test_a_rerun_that_was_refused_is_not_made_anew() -> None:
+    """The run that it made may have been deleted meanwhile."""
+
+    class Policy(Server):
+        tries = 0
+
+        async def patch(self, _: str, __: str, name: str, body: Json) -> Json:
+            self.tries += 1
+            raise ApiError(403, 'admission webhook "w" denied the request')
+
+    server = Policy()
+    server.add("bm", annotations={rerun.ASKED: "v"})
+    assert rerun_all(server) == [] and server.tries == 1
+
+
+def test_nothing_is_begun_for_others() -> None:
+    async def run() -> None:
+        work = chores(Server(), [])
+        work.look({"metadata": {"name": "bm", "uid": "u"}, "spec": {}, "status": {"phase": "Racing"}})
+        assert not work.running()
+        work.forget("u")
+        await work.stop()
+
+    asyncio.run(run())
+
+
+def test_one_that_makes_no_sense_is_counted_and_left_alone() -> None:
+    """Whoever looks for chores has other Benchmarks to look at."""
+    begun: list[str] = []
+    chores = Chores(lambda *_: None, lambda: None, lambda _: [], lambda _: set())  # type: ignore[arg-type, return-value]
+    chores._begin = lambda _, kind, __: begun.append(kind)  # type: ignore[method-assign]
+    before = INTERNAL_ERRORS.labels("keep")._value.get()
+    meta = {"name": "bm", "namespace": "ns", "uid": "u", "annotations": {rerun.ASKED: "1"}}
+    for conditions in ([{}], [None], 7, [{"type": "ClusterKept", "status": "True"}]):
+        status = {"phase": "Failed", "completionTime": "whenever", "conditions": conditions}
+        chores.look({"metadata": meta, "spec": {}, "status": status})
+    assert begun == ["rerun"] * 4
+    assert INTERNAL_ERRORS.labels("keep")._value.get() == before + 4
+
+
+def test_a_cluster_is_not_kept_for_longer_than_a_year_whatever_is_asked_for() -> None:
+    kept = {"type": "ClusterKept", "status": "True"}
+    status = {"phase": "Failed", "completionTime": "2026-01-01T00:00:00Z", "conditions": [kept]}
+    due = kept_until({"spec": {"keepClusterFor": "99999999h"}, "status": status})
+    assert due is not None and due.year == 2027
+
+
+def test_an_announcement_that_is_too_deep_is_none() -> None:
+    meta = {"annotations": {rerun.SAID: "[" * 100_000}}
+    assert rerun.announced({"metadata": meta}, "1") is None
