@@ -119,6 +119,11 @@ class Size:
         self.blocks: int = 2 if self.smallest else options.blocks
         self.pairs: int = 2 if self.smallest else options.pairs
 
+    def design(self, blocks: int) -> Json:
+        """Return the design of a Comparison with that many blocks; spelled out only where it is not the default."""
+        counted = throwaway.BESIDE_OTHERS if self.smallest or self.options.count_disturbed else {}
+        return {"stop": "fixed", "blocks": blocks, **counted}
+
 
 def _template(size: Size, params: Json) -> Json:
     race: Json = {"track": {"builtin": size.track}, "resources": throwaway.LOAD}
@@ -132,7 +137,7 @@ def _template(size: Size, params: Json) -> Json:
 def source_spec(size: Size) -> Json:
     """Return the spec of a Comparison of two variants that differ in what changes no race."""
     template = _template(size, SMALLEST if size.smallest else {})
-    design: Json = {"stop": "fixed", "blocks": size.blocks, **(throwaway.BESIDE_OTHERS if size.smallest else {})}
+    design = size.design(size.blocks)
     if size.track == REQUESTS:
         load = {**LOAD, **dict(size.options.load)}
         template["race"] = {"requests": {"configMap": {"name": f"{BENCH}-{REQUESTS}"}}, "load": load}
@@ -170,8 +175,7 @@ def lever_spec(lever: Lever, size: Size) -> Json:
             minutes += 1
     return {
         "baseline": OFF[0], "template": template, "variants": variants,
-        "design": {"stop": "fixed", "blocks": size.pairs, **(throwaway.BESIDE_OTHERS if size.smallest else {})},
-        "calibrate": False,
+        "design": size.design(size.pairs), "calibrate": False,
     }  # fmt: skip
 
 
@@ -298,6 +302,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--cpu", default="500m", help="processors of each Groonga that k6 sends to: a share, or whole ones such as 1")
     add("--load", type=race_flags.param, action="append", default=[], metavar="KEY=VALUE", help="of what k6 sends")
     add("--pairs", type=int, default=6, help="of each lever, without it and with it")
+    add("--count-disturbed", action="store_true", help="blocks of a disturbed machine count and are not raced again")
     add("--label", default="", help="what was changed between two runs, for example before and after")
     add("--results", type=Path, default=RESULTS, help="a JSON line for each comparison")
     add("--tables", action="store_true", help="print the tables of what is there")

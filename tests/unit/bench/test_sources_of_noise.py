@@ -295,6 +295,12 @@ def test_flags_that_say_nothing_are_refused(
     assert why in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("words", "disturbed"), [((), None), (("--count-disturbed",), "Count")])
+def test_blocks_of_a_disturbed_machine_count_where_it_is_said(words: tuple[str, ...], disturbed: str | None) -> None:
+    for spec in (noise.lever_spec(noise.LEVERS["warm"], size(*words)), noise.source_spec(size(*words))):
+        assert spec["design"].get("disturbed") == disturbed
+
+
 def test_lines_that_were_raced_before_stay_counted() -> None:
     asked = size("--lever", "cores", "--label", "2026-11-24")
     assert len(series.counted(read(noise.RESULTS), noise.planned(None, asked))) == 1  # type: ignore[arg-type]
