@@ -581,7 +581,8 @@ class Allow(Api):
     error_rate: Annotated[dict[str, ErrorRate], Field(max_length=100)] = {}
     """By the name of a task the share of its requests that may fail, for example 0.001 for one of a thousand: of its
     measured ones, and of all with those of its warm-up. Rally goes on after such an error; one of the network still
-    ends the race. A task that the challenge does not have is refused by the check."""
+    ends the race. A task that the challenge does not have is refused by the check, and that of race.capacity has
+    race.capacity.objective.errorRate."""
 
 
 _FORMS = "part and rest are counters that only grow, whose part is a percentage; pointer is a value"

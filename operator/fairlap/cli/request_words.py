@@ -105,7 +105,7 @@ def from_search_results(
 )  # fmt: skip
 @click.option(
     "-o", "--output", metavar="FOLDER", required=True, type=click.Path(file_okay=False),
-    help="Where the files are written to, under their names.",
+    help="Where the files are written to, under their names; not a folder of theirs.",
 )  # fmt: skip
 @click.option("--most", type=click.IntRange(min=1), metavar="N", help="Keep at most so many lines.")
 def same_hits(engines: tuple[tuple[str, str, str], ...], output: str, most: int | None) -> int:

@@ -1361,7 +1361,8 @@ class Reason(StrEnum):
         cure="Read why in the message, and look at one answer of the search yourself.",
         recognized=(
             "The task's search could not be sent once more after the task, it allows a partial answer and got one, a "
-            "part of it reached no shard, or shards counted fewer searches than there were requests."
+            "part of it reached no shard, shards counted fewer searches than there were requests, or not every line of "
+            "a file of requests could be asked again for its hits in time."
         ),
         example="task search: 1 of 2 shards failed, which the search allows",
         test=_ANSWERS,

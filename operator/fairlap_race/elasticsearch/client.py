@@ -116,7 +116,10 @@ class ElasticsearchClient:
     def send(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], timeout: float = TIMEOUT_SECONDS
     ) -> Any:
-        """Return the JSON answer to any request; `headers` go before the client's own. Raises ElasticsearchError."""
+        """Return the JSON answer to any request; `headers` go before the client's own, but for Accept-Encoding.
+
+        Raises ElasticsearchError.
+        """
         return self._request(method, path, timeout, body, headers)
 
     def close(self) -> None:
@@ -190,7 +193,7 @@ class ElasticsearchClient:
     ) -> tuple[int, bytes]:
         """Return status and content of the answer; with `most_bytes` no more than one byte beyond them."""
         limit, pool = urllib3.Timeout(connect=timeout, read=timeout), self._pools[host]
-        options: dict[str, Any] = {"body": body, "headers": {**pool.headers, **headers} if headers else None}
+        options: dict[str, Any] = {"body": body, "headers": _joined(pool.headers, headers) if headers else None}
         options |= {"timeout": limit, "retries": False, "redirect": False, "preload_content": most_bytes is None}
         answer = pool.urlopen(method, path, **options)
         if most_bytes is None:
@@ -203,6 +206,16 @@ class ElasticsearchClient:
             return answer.status, data
         finally:
             answer.release_conn()
+
+
+def _joined(own: Mapping[str, str], asked: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers of a request: names are equal in any case, and those that are asked for go before.
+
+    An encoding is not asked for: the answer is read here.
+    """
+    found = {name.lower(): (name, value) for name, value in (*own.items(), *asked.items())}
+    found.pop("accept-encoding", None)
+    return dict(found.values())
 
 
 def _pool(

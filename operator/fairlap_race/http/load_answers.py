@@ -103,6 +103,8 @@ class LoadAnswers:
     """is given the task's name and the fields of each sample, as `fairlap_race.rally.samples` has them"""
     set_by: Callable[[], float] = float
     """tells by how many seconds the wall clock has been set since the race began"""
+    now: Callable[[], float] | None = None
+    """tells the moment by the wall clock as it was when the race began; None where nobody sets the clock"""
     dropped_any: bool = False
     """k6 warned that it drops requests"""
     sent: int = 0
@@ -128,6 +130,7 @@ class LoadAnswers:
             "timed": True,
         }
         self._tally = Tally(about=about, unit=UNIT)
+        self._set_before = self.set_by()
         self._service, self._latency, self._processing = _Spread(), _Spread(), _Spread()
         self.by_host = [[0, 0, 0] for _ in self.hosts]
 
@@ -150,7 +153,7 @@ class LoadAnswers:
             self._began = min(self._began, began)
             wait = began - self._began
         if self._offset is None:
-            self._offset = got.epoch - got.start - self.set_by()
+            self._offset = self._offset_by(got)
         at = never_set(got.epoch, got.start, max(0.0, got.processing - got.service), self._offset)
         it.note_time(kind, at, got.processing, got.epoch - at)
         it.clocks.add(got.epoch, got.start, got.service, got.processing)
@@ -165,6 +168,15 @@ class LoadAnswers:
             times = (got.epoch, got.start, got.service, got.processing, wait)
             ok = str(int(got.ok))
             self.keep(self.load.name, ("0", str(kind), ok, *map(repr, times), str(got.client), ok, UNIT))
+
+    def _offset_by(self, got: ScriptLine) -> float:
+        """Return the offset that the first line tells; its clock may have been set before the load, in it, or never."""
+        ahead = got.epoch - got.start
+        if self.now is None:
+            return ahead - self.set_by()
+        # A line comes a little after its request has ended: that is near the right one of the two, an hour is not.
+        about = self.now() - got.start - got.processing
+        return min((ahead - self.set_by(), ahead - self._set_before), key=lambda it: abs(it - about))
 
     def _measure(self, got: ScriptLine, wait: float) -> None:
         self._tally.times.add(got.service, got.service + wait)

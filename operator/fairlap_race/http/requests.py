@@ -35,6 +35,15 @@ class ReadyRequests:
     digest: str
     repository: str | None = None
     commit: str | None = None
+    in_order: Path | None = None
+    """the JSON that has every line in the file's order; None where `first` has them all, or nobody asks for more"""
+
+    def every_line(self) -> Sequence[Sent]:
+        """Return all lines in the file's order, read again: during the race they take no memory."""
+        if self.in_order is None:
+            return self.first
+        rows: list[list[Any]] = json.loads(self.in_order.read_text(encoding="utf-8"))
+        return [(method, path, body, content) for method, path, body, content in rows]
 
 
 def make_ready(http: HttpSpec, source: RequestsSource, work: Path, stop: threading.Event) -> ReadyRequests:
@@ -58,9 +67,22 @@ def make_ready(http: HttpSpec, source: RequestsSource, work: Path, stop: threadi
     file = work / "requests.json"
     file.write_text(text, encoding="utf-8")
     choice = json.dumps([http.order, http.exponent, http.seed])
+    in_order = _in_order(sent, file, work, of_all=http.order != "zipf") if http.hits else None
     digest = hashlib.sha256(choice.encode() + b"\n" + text.encode()).hexdigest()
     first = tuple(sent[:MOST_FIRST])
-    return ReadyRequests(file, first, len(sent), len(ranked), f"sha256:{digest}", found.repository, found.commit)
+    known = f"sha256:{digest}", found.repository, found.commit
+    return ReadyRequests(file, first, len(sent), len(ranked), *known, in_order)
+
+
+def _in_order(sent: Sequence[Sent], file: Path, work: Path, *, of_all: bool) -> Path | None:
+    """Return where every line is in the file's order; `of_all`: in what k6's script reads they already are."""
+    if len(sent) <= MOST_FIRST:
+        return None
+    if of_all:
+        return file
+    lines = work / "lines.json"
+    lines.write_text(json.dumps(sent, separators=(",", ":")), encoding="utf-8")
+    return lines
 
 
 def alias_table(count: int, exponent: float) -> list[tuple[float, int]]:

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fixtures.message_form import looks_like
 
-from fairlap.results.disturbance import Disturbance, DisturbanceKind, disturbances, remarks
+from fairlap.results.disturbance import Disturbance, DisturbanceKind, disturbances, reading_tasks, remarks
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.recorded.record import Record, Task
 from fairlap_race.contract.watched_machines.canary_margins import CANARY_RATIO
 from fairlap_race.contract.watched_machines.machine_watch import Canary, MachineWatch, Stall, WatchedSpan
 from fairlap_race.contract.watched_machines.resources import (
@@ -271,3 +272,16 @@ def test_a_quiet_machines_canary_stays_within_its_margin() -> None:
     for _ in range(races):
         alarms += abs(math.log(quartile() / quartile())) > math.log(CANARY_RATIO)
     assert alarms == 0
+
+
+@pytest.mark.parametrize(
+    ("beside", "began", "reads"),
+    [("bulk", 10, False), ("bulk", 40, True), ("sleep", 10, True), ("term-search", 10, False), ("search", 10, True)],
+)
+def test_a_task_beside_one_that_may_write_does_not_only_read(beside: str, began: int, reads: bool) -> None:
+    def ran(name: str, kind: str, start: int) -> Task:
+        begin, end = (f"2026-01-01T00:00:{at:02d}+00:00" for at in (start, start + 19))
+        return Task(task=name, type=kind, started_at=begin, measured_from=begin, ended_at=end)
+
+    record = Record(tasks=(ran("other", beside, began), ran("search", "search", 20)))
+    assert ("search" in reading_tasks(record)) == reads

@@ -38,6 +38,8 @@ def same_hits(engines: Sequence[Engine], folder: str, most: int | None) -> int:
     The files keep their names; what is left out is listed with its hits. Raises UsageError for what cannot be read or
     written, CliError where an engine does not answer or nothing is left.
     """
+    targets = [Path(folder) / Path(engine.file).name for engine in engines]
+    _refuse_sources(engines, targets, folder)
     files = [_read(engine) for engine in engines]
     if len({len(lines) for lines in files}) > 1:
         counts = ", ".join(f"{engine.file} has {len(lines)}" for engine, lines in zip(engines, files, strict=True))
@@ -57,10 +59,28 @@ def same_hits(engines: Sequence[Engine], folder: str, most: int | None) -> int:
         print_text(f"  left out, {text}", sys.stderr)
     if not kept:
         raise CliError("no line finds as much in every engine: nothing is left that could be compared")
-    for engine, found in zip(engines, files, strict=True):
-        _write(Path(folder) / Path(engine.file).name, [found[place] for place in kept])
+    for target, found in zip(targets, files, strict=True):
+        _write(target, [found[place] for place in kept])
     print_text(f"{len(kept)} lines to {folder}, {len(left_out)} left out", sys.stderr)
     return SUCCEEDED
+
+
+def _refuse_sources(engines: Sequence[Engine], targets: Sequence[Path], folder: str) -> None:
+    """Raise UsageError where a file that is read would be replaced by what is left of it, also through a link."""
+    for target in targets:
+        for engine in engines:
+            if _is_same(target, Path(engine.file)):
+                raise UsageError(
+                    f"-o {folder} has {engine.file}, which is read, and the lines left out would be lost: write "
+                    "another folder, for example same"
+                )
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):
+        return False
 
 
 def _read(engine: Engine) -> list[RequestLine]:

@@ -246,21 +246,23 @@ def _neighbours(facts: Facts) -> Iterator[Advice]:
     nodes = [node for node in facts.raced_on() if node.cores and node.neighbours is not None]
     shares = {node.name: sum(cores for _, cores in node.neighbours or ()) / (node.cores or 1) for node in nodes}
     bad = sorted((node for node in nodes if shares[node.name] > NEIGHBOURS_SHARE), key=lambda node: -shares[node.name])
-    for node in bad[:_SHOWN]:
+    for place, node in enumerate(bad[:_SHOWN], 1):
+        more = f"; so it is on {len(bad) - _SHOWN} more" if place == _SHOWN < len(bad) else ""
         pods = node.neighbours or ()
-        named = ", ".join(f"{name} {cores:.2g}" for name, cores in pods[:_SHOWN] if cores)
+        named = some_of((f"{name} {cores:.2g}" for name, cores in pods if cores), _SHOWN)
         yield Advice(
             "neighbours",
             50 * min(1.0, shares[node.name]),
             f"pods of others on {node.name} ask for {sum(cores for _, cores in pods):.2g} of its {node.cores} "
-            f"processors ({named})",
+            f"processors ({named}){more}",
             "keep them off the nodes that are raced on with a taint, or race on other nodes",
         )
 
 
 def _topology(facts: Facts) -> Iterator[Advice]:
     numa = {it.machine for it in facts.machines if (it.numa_nodes or 1) > 1}
-    known = [node for node in facts.raced_on() if node.kubelet and node.kubelet.topology_manager]
+    seen = {it.machine for it in facts.machines if it.numa_nodes is not None}
+    known = [it for it in facts.raced_on() if it.name in seen and it.kubelet and it.kubelet.topology_manager]
     bad = [
         node for node in known if node.name in numa and node.kubelet and node.kubelet.topology_manager in ("none", "")
     ]

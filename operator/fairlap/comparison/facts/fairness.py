@@ -28,7 +28,7 @@ from fairlap.comparison.facts.fairness_table import (
     variable_of,
 )
 from fairlap.comparison.facts.fairness_words import NOTHING, FoundDifference, folded, listed, sentence
-from fairlap.comparison.facts.race_facts import as_text, leaves
+from fairlap.comparison.facts.race_facts import as_text, leaves, lines_read
 from fairlap.comparison.terms.equal_values import comparable
 
 _HITS = "race.requests.hits"
@@ -95,6 +95,9 @@ def diff(spec: ComparisonSpec, variants: Sequence[ComparedVariant], blocks: Sequ
         if bad := [each for each in ran if each.rule == "MustMatch"]:
             by_facts.add(contender.name)
             why.setdefault(contender.name, _undeclared(base.name, contender.name, bad))
+        if words := _unread(declared, base.name, contender.name, held):
+            by_facts.add(contender.name)
+            why.setdefault(contender.name, words)
         found += [*ours, *ran]
     varying = [each for name in sorted(specs) for each in _varying(name, held[name])]
     unknown = list(_without_facts(blocks))
@@ -218,6 +221,22 @@ def _unproven(declared: set[str], base: str, ours: Mapping[str, str], name: str,
         f"{name} does not send the requests of {base}, and nothing shows that they ask the same: write {_HITS}, the "
         f"JSON pointer to the number of hits in an answer over HTTP, for {listed(lacking)}, or race.requests in the "
         "template alone"
+    )
+
+
+def _unread(declared: set[str], base: str, name: str, held: Mapping[str, _RacedFacts]) -> str:
+    """Return a sentence when variants send different requests and not every line is known to find the same."""
+    if REQUESTS not in declared or not (held[base].everywhere and held[name].everywhere):
+        return ""
+    known = {variant: lines_read(held[variant].everywhere) for variant in (base, name)}
+    short = {variant: (read, of) for variant, (read, of) in known.items() if read < max(of, 1)}
+    if not short:
+        return ""
+    shown = [f"{read:,} of {of:,} lines of {variant}" for variant, (read, of) in short.items()]
+    return (
+        f"{name} does not send the requests of {base}, and what they find was read of no more than {listed(shown)}: "
+        "that the others ask the same is not known; give race.requests files whose different lines can each be asked "
+        "once more within two minutes after the race, or write race.requests in the template alone"
     )
 
 

@@ -108,6 +108,8 @@ ROWS: Final[tuple[FactRow, ...]] = (
     FactRow(r"ran: (challenge|corpora\[\d+\])", by_cluster=False, line=_WORKLOAD),
     FactRow(r"ran: number of requests", by_cluster=False,
         line="line by line the files ask the same: give them as many lines"),
+    # How many follows from the engine's pace; that it is all of them is asked where the requests are what differs.
+    FactRow(r"ran: lines whose hits were read", recorded=True),
     FactRow(r"ran: (request \d+: hits|hits of all requests)", "answers to requests", by_cluster=False, where_known=True,
         fold=True, line="leave out the lines, of all files, that do not find as much everywhere"),
     FactRow(r"ran: (track parameter.*|task .+: (plan|target throughput)|task plans' digest)", is_part_of=(PARAMS,),

@@ -9,12 +9,13 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
 from fairlap.api.names import is_race
 from fairlap_race.contract.index_settings import stream_of
+from fairlap_race.contract.recorded.http_record import hits_digest
 from fairlap_race.contract.recorded.record import EnvironmentRecord, Record
 from fairlap_race.contract.recorded.request_evidence import AFTER
 
@@ -36,6 +37,10 @@ _UNNAMED_BY_OLDER_JAVA = "G1 Concurrent GC"
 _OF_AN_INDEX = ("shards", "replicas", "codec", "algorithm")
 _VALUED_FLAG = re.compile(r"(?P<name>-(?:XX:|D|Xlog:)?[^=:]+)[=:](?P<value>.*)")
 _ANSWER = re.compile(r"ran: (task .+: (hits|answer to .+)|index .+: mapping)", re.DOTALL)
+_COUNT = re.compile(r"[0-9]{1,15}")
+_LINE = re.compile(r"ran: request \d+: hits")
+_LINES: Final = "ran: number of requests"
+LINES_READ: Final = "ran: lines whose hits were read"
 _SIZE_FLAG = re.compile(r"(?P<name>-Xm[sxn]|-Xss)(?P<value>\d.*)")
 
 
@@ -172,11 +177,25 @@ def _of_requests(record: Record) -> Iterator[tuple[str, Any]]:
     """Yield what the requests of a race over HTTP found, line by line of their file."""
     if record.http is None:
         return
-    yield "ran: number of requests", record.http.requests
-    lines = record.http.hits.lines if record.http.hits else ()
-    if lines and not (record.http.hits and record.http.hits.why):
-        yield "ran: hits of all requests", hashlib.sha256(json.dumps(lines).encode()).hexdigest()[:16]
+    yield _LINES, record.http.requests
+    hits = record.http.hits
+    if hits is None:
+        return
+    lines = hits.lines
+    yield LINES_READ, hits.asked
+    if hits.digest or (lines and not hits.why and len(lines) >= (record.http.requests or 0)):
+        yield "ran: hits of all requests", hits.digest or hits_digest(lines)
     yield from ((f"ran: request {line}: hits", hits) for line, hits in enumerate(lines, start=1))
+
+
+def lines_read(facts: Mapping[str, Sequence[str]]) -> tuple[int, int]:
+    """Return of how many lines of its requests a variant's hits are known, and how many it has, by its races' facts.
+
+    `facts`: the values of each over the races. One race that read more tells of all: they send the same file. Facts of
+    an older operator have no number, and a line for each that was read.
+    """
+    told, lines = ([int(it) for it in facts.get(path, ()) if _COUNT.fullmatch(it)] for path in (LINES_READ, _LINES))
+    return max([*told, sum(1 for path in facts if _LINE.fullmatch(path))]), max(lines, default=0)
 
 
 def _track_params(spec: Mapping[str, Any], params: Any) -> Iterator[tuple[str, Any]]:

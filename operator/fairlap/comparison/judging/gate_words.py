@@ -38,7 +38,7 @@ def left_out_sentence(gate: GateSpec, pairs: Pairs, told: Collection[str]) -> st
     whys = {
         "requests": f"without the {kind.requests} requests in every race that {kind.percentile} needs",
         "rate": "without one target throughput in all races",
-        "absent": "not measured in every race of both",
+        "absent": "not measured in every race of both" + ("" if kind.columns != "cpu" else ", or beside other tasks"),
         "units": "told in different units",
         "sources": "told by different sources, which do not mean the same",
     }

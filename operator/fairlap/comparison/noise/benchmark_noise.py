@@ -66,7 +66,7 @@ def noise_of(races: Sequence[Record], history: History, tables: Sequence[Machine
     a difference of two independent numbers is the sum of theirs. What both share only makes it smaller.
     """
     machines, runs = tables or [None] * len(races), dict[str, list[_Run]]()
-    for record, used in zip(races, map(nodes_use, machines), strict=True):
+    for record, used in zip(races, map(nodes_use, machines, races), strict=True):
         for task in (each for each in record.comparable_tasks if each.rally is not None):
             runs.setdefault(task.task, []).append((task, used))
     whole = list(_of_whole_race([[*whole_numbers(*race)] for race in zip(races, machines, strict=True)], history))

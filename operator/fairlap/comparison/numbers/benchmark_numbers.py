@@ -19,6 +19,7 @@ from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded.race_capacity import race_capacity
 from fairlap_race.contract.recorded.record import KEY_RECORD, Record, Task
+from fairlap_race.contract.recorded.task_spans import tasks_at_once
 from fairlap_race.contract.untrusted import as_number
 from fairlap_race.contract.watched_machines.machine_watch import Canary
 from fairlap_race.contract.watched_machines.resources import (
@@ -175,7 +176,7 @@ def _canary(table: MachineTable | None) -> dict[str, float]:
 def _numbers(record: Record, table: MachineTable | None, *, rates_of_rally: bool = False) -> Iterator[Measured]:
     """Yield every number: what is of the whole race first, so that thousands of tasks do not crowd it out."""
     yield from whole_numbers(record, table)
-    nodes = nodes_use(table)
+    nodes = nodes_use(table, record)
     for task in _tasks(record):
         yield from task_numbers(task, nodes, rates_of_rally=rates_of_rally)
 
@@ -224,7 +225,7 @@ def task_numbers(task: Task, nodes: NodesUse | None = None, *, rates_of_rally: b
 
 
 def _task_usage(record: Record | None, table: MachineTable | None) -> Iterator[Measured]:
-    nodes, metrics = nodes_use(table), _used_by(record, table)
+    nodes, metrics = nodes_use(table, record), _used_by(record, table)
     for task in _tasks(record):
         for metric in metrics:
             value = nodes.get(task.task, {}).get(metric)
@@ -245,15 +246,23 @@ def _nodes(table: MachineTable | None) -> list[Machine]:
     return [machine for machine in table.machines if machine.role == ELASTICSEARCH] if table else []
 
 
-def nodes_use(table: MachineTable | None) -> NodesUse:
-    """Return the sums over the nodes, found once for all tasks; of a task that a node has twice the first counts."""
+def nodes_use(table: MachineTable | None, record: Record | None) -> NodesUse:
+    """Return the sums over the nodes, found once for all tasks; of a task that a node has twice the first counts.
+
+    The CPU time of a task beside which others ran is left out: it is that of all of them.
+    """
+    at_once = tasks_at_once(record.tasks if record and table else ())
     nodes, usages = _nodes(table), dict[str, list[Usage]]()
     for machine in nodes:
         for name, usage in {each.task: each.usage for each in reversed(machine.tasks)}.items():
             usages.setdefault(name, []).append(usage)
     columns = {**_USED, _CPU_SECONDS: _cpu_seconds}
     return {
-        name: {key: value for key, column in columns.items() if (value := _added(of_nodes, column)) is not None}
+        name: {
+            key: value
+            for key, column in columns.items()
+            if not (key == _CPU_SECONDS and name in at_once) and (value := _added(of_nodes, column)) is not None
+        }
         for name, of_nodes in usages.items()
         if len(of_nodes) == len(nodes)
     }

@@ -226,6 +226,12 @@ def _why_none(
             "not every race of both found a capacity: it lay outside template.race.capacity.targetThroughput, or the "
             "load generator was the bottleneck (results.capacity of each race's Benchmark says which)"
         )
+    if metric == "cpuSecondsPerOperation":
+        return (
+            f"{subject} {'does not have' if task else 'has'} it in every race of both: either the machines were not "
+            "looked at, or other tasks ran at the same time and a machine shows what all of them used; give the task "
+            "a step of its own in the track, or gate on serviceTimeP50"
+        )
     if kind.of_tasks:
         return f"{subject} {'does not have' if task else 'has'} it in every race of both: nothing was measured there"
     return "not every race of both has it: nothing was measured there"

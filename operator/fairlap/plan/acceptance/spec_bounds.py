@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fairlap.api.load_spec import MOST_RATE
+from fairlap.api.load_spec import MOST_RATE, REQUESTS
 from fairlap.api.names import MOST_LEVELS, MOST_SPEC_VALUES
 from fairlap.api.quantity import parse_duration, parse_quantity
 from fairlap.api.spec import LONGEST_KEEP, LONGEST_PROVISIONING, LONGEST_RACE, LONGEST_TTL, BenchmarkSpec
@@ -15,6 +15,7 @@ from fairlap.plan.basis.sweep_plan import allowed_errors, least_seconds, most_se
 from fairlap_race.contract.codec import compact_json
 from fairlap_race.contract.index_settings import flatten
 from fairlap_race.contract.specification.capacity_search import is_apart
+from fairlap_race.contract.specification.http_spec import HttpLoad
 from fairlap_race.contract.specification.race_spec import MOST_SPEC_BYTES
 from fairlap_race.contract.untrusted import has_more_values
 
@@ -38,6 +39,9 @@ def objections(spec: BenchmarkSpec) -> Iterator[str]:
     yield from _too_long_a_sweep(spec)
     yield from _impossible_search(spec)
     yield from _beyond_k6(spec)
+    yield from _given_up_within_the_objective(spec)
+    yield from _measures_nothing(spec)
+    yield from _allowed_beside_a_search(spec)
     wrong = [
         f"{field} {words}"
         for field, value in _maps(spec).items()
@@ -163,6 +167,54 @@ def _beyond_k6(spec: BenchmarkSpec) -> Iterator[str]:
                 f"{field}.targetThroughput goes up to {most:,.0f}/s, and k6 is asked for {MOST_RATE:,}/s at most: "
                 "write lower rates"
             )
+
+
+def _given_up_within_the_objective(spec: BenchmarkSpec) -> Iterator[str]:
+    """Yield a sentence for an objective that answers would keep which no longer come: they are given up before."""
+    race = spec.race
+    for field, steps in (("race.sweep", race.sweep), ("race.capacity", race.capacity)):
+        objective = steps.objective if steps else None
+        if objective is None or race.load is None or objective.millis <= 1000 * race.load.timeout_seconds:
+            continue
+        yield (
+            f"{field}.objective.{objective.percentile} {getattr(objective, objective.percentile)} is longer than "
+            f"race.load.timeout {race.load.timeout}, after which a request is given up and has failed: write a longer "
+            "timeout, or a shorter latency"
+        )
+
+
+def _measures_nothing(spec: BenchmarkSpec) -> Iterator[str]:
+    """Yield a sentence for rates at which k6 sends nothing in the measured time; those of a search have their own."""
+    race, load = spec.race, spec.race.load
+    if load is None or race.capacity is not None:
+        return
+    field, rates = "race.load", [load.target_throughput] if load.target_throughput is not None else []
+    seconds, warmup = (parse_duration(text).total_seconds() for text in (load.duration, load.warmup))
+    if race.sweep is not None and (steps := steps_of_race(race)) is not None:
+        field, rates = "race.sweep", race.sweep.target_throughput
+        seconds, warmup = steps.duration_seconds or seconds, steps.warmup_seconds
+    # No time at all is refused by the schema.
+    loads = [HttpLoad(REQUESTS, seconds, 1, rate, warmup) for rate in sorted(rates) if seconds > 0]
+    if idle := [it for it in loads if not it.measures_any]:
+        needed = math.floor(max(it.measured_from for it in idle) - warmup) + 1
+        enough = math.ceil(1e3 / seconds) / 1e3
+        yield (
+            f"{field}.targetThroughput {', '.join(f'{it.rate:g}' for it in idle)}: no request is sent in the "
+            f"{seconds:g} s that are measured after a warm-up of {warmup:g} s: write a higher rate, {enough:g} or "
+            f"more, or a duration of {needed}s"
+        )
+
+
+def _allowed_beside_a_search(spec: BenchmarkSpec) -> Iterator[str]:
+    """Yield a sentence for each share of errors that a search would not keep to: its objective has its own."""
+    capacity, allow, steps = spec.race.capacity, spec.race.allow, steps_of_race(spec.race)
+    if capacity is None or allow is None or steps is None:
+        return
+    for task in sorted({capacity.task, *steps.names} & set(allow.error_rate)):
+        yield (
+            f"race.allow.errorRate.{task} means nothing beside race.capacity, whose objective says how many requests "
+            "may fail: write race.capacity.objective.errorRate, and leave the task out of race.allow"
+        )
 
 
 def _larger(field: str, text: str | None, most: str) -> Iterator[str]:

@@ -40,7 +40,7 @@ def _hits_were_read(record: Record, spec: BenchmarkSpec) -> Violation | None:
     if not asked or record.mode != Mode.RACE or record.http is None:
         return None
     found = record.http.hits
-    if found is None or not found.lines or None in found.lines:
+    if found is None or not found.lines or None in found.lines or found.unreadable:
         why = found.why if found else "they were not read"
         return Violation(Reason.PROBE_UNREADABLE, f"race.requests.hits: {why}")
     return None

@@ -130,7 +130,7 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
     evidence = record.requests or RequestEvidence()
     if text := _joined([*_without_hits(evidence), *_lines_without_hits(record)]):
         yield RaceRemark(Reason.SEARCHES_WITHOUT_HITS, text)
-    if text := _joined(_in_doubt(record, evidence)):
+    if text := _joined([*_in_doubt(record, evidence), *_lines_not_asked(record)]):
         yield RaceRemark(Reason.SEARCHES_IN_DOUBT, text)
     if text := _joined(_rejected(record, evidence)):
         yield RaceRemark(Reason.REQUESTS_REJECTED, text)
@@ -164,6 +164,15 @@ def _lines_without_hits(record: Record) -> Iterator[str]:
     if lines and not any(lines):
         tasks = ", ".join(task.name for task in record.track.tasks[:3])
         yield f"task {tasks}: none of the first {len(lines)} lines of its file found anything, {_SENT_AGAIN}"
+
+
+def _lines_not_asked(record: Record) -> Iterator[str]:
+    """Yield that not every line of a file of requests was asked again for its hits."""
+    http = record.http
+    if http and http.hits and http.hits.asked and http.hits.asked < (http.requests or 0):
+        tasks = ", ".join(task.name for task in record.track.tasks[:3])
+        asked = f"the first {http.hits.asked:,} of the {http.requests:,} lines of its file"
+        yield f"task {tasks}: what {asked} find was read, and of no other, each {_SENT_AGAIN}"
 
 
 def _in_doubt(record: Record, evidence: RequestEvidence) -> Iterator[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -58,9 +60,20 @@ class RequestHits:
 
     pointer: str = ""
     lines: tuple[int | None, ...] = ()
-    """hits by line of the file, from the first on; None where the answer did not tell"""
+    """hits by line of the file, of the first thousand at most; None where the answer did not tell"""
     why: str = ""
-    """why they are not those of all lines"""
+    """why not those of all lines were read"""
+    read: int | None = None
+    """lines of the file, from the first on, that were asked again; None of an older runner, which asked `lines`"""
+    unreadable: int = 0
+    """lines behind those kept in `lines` whose answer did not tell"""
+    digest: str | None = None
+    """of the hits of all lines of the file; None where not all were read, and of an older runner"""
+
+    @property
+    def asked(self) -> int:
+        """How many lines of the file, from the first on, were asked again."""
+        return len(self.lines) if self.read is None else self.read
 
 
 @dataclass(frozen=True)
@@ -77,3 +90,8 @@ class HttpRecord:
     hosts: tuple[HttpHost, ...] = ()
     hits: RequestHits | None = None
     """None where the specification names no pointer to them, or the race did not come so far"""
+
+
+def hits_digest(lines: Sequence[int | None]) -> str:
+    """Return what is the same for two files whose lines find the same, one by one."""
+    return hashlib.sha256(json.dumps(list(lines)).encode()).hexdigest()[:16]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from fairlap_race.contract.recorded.record import Task
@@ -15,6 +17,8 @@ LONGEST_RACE_SECONDS = 32 * 86400.0
 """Longer than a race may take (30 days): times that are further apart are no race's."""
 CLOCK_SET_SECONDS = 1.0
 """A clock that is set by less moves no figure of a task that is long enough to be judged."""
+BESIDE_SHARE = 0.01
+"""Share of a task's measured part: another task that runs in it for less moves no figure of the machines."""
 
 
 class TaskSpan(NamedTuple):
@@ -40,6 +44,36 @@ def task_spans(tasks: Iterable[Task]) -> tuple[TaskSpan, ...]:
         if began is not None and start is not None and end is not None and end > start:
             found.append(TaskSpan(task.task, began, Span(start, end)))
     return tuple(found)
+
+
+class _TaskRun(NamedTuple):
+    begun: float
+    end: float
+    measured_from: float
+    task: str
+
+
+def tasks_at_once(tasks: Iterable[Task]) -> frozenset[str]:
+    """Return the tasks in whose measured part others ran, their warm-ups included: machines show them all together."""
+    runs = sorted(
+        _TaskRun(seconds_of(task.started_at) or own.span.start, own.span.end, own.span.start, task.task)
+        for task in tasks
+        for own in task_spans([task])
+    )
+    found, latest = set[str](), -math.inf
+    for place, own in enumerate(runs):
+        least = BESIDE_SHARE * (own.end - own.measured_from)
+        before = min(own.end, latest) - own.measured_from
+        if before > least or any(beside > least for beside in _beside(own, islice(runs, place + 1, None))):
+            found.add(own.task)
+        latest = max(latest, own.end)
+    return frozenset(found)
+
+
+def _beside(own: _TaskRun, later: Iterable[_TaskRun]) -> Iterator[float]:
+    """Yield for how many seconds of its measured part each of the later ones, in order, ran; below 0 is none."""
+    for other in takewhile(lambda it: it.begun < own.end, later):
+        yield min(own.end, other.end) - max(own.measured_from, other.begun)
 
 
 def race_span(tasks: Iterable[Task]) -> Span | None:

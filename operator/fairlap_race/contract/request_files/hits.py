@@ -9,16 +9,21 @@ from fairlap_race.contract.request_files.probe import PointerError, find_number,
 
 RELATION, LOWER_BOUND = "relation", "gte"
 """Beside the number Elasticsearch says whether it counted all, or stopped at 10,000."""
+TIMED_OUT, SHARDS, FAILED = "timed_out", "_shards", "failed"
+"""Above it says that it stopped at a timeout, and how many shards did not answer: HTTP 200 in either case."""
 
 
 def find_hits(answer: Any, pointer: str) -> int:
-    """Return the number of hits that the JSON pointer finds in an answer. Raises PointerError, also for a lower bound.
+    """Return the number of hits that the JSON pointer finds in an answer.
 
-    Two searches that find at least 10,000 each are not known to find the same.
+    Raises PointerError, also for a lower bound and for a part: two searches that find at least 10,000 each, or that did
+    not ask every shard, are not known to find the same.
     """
     number = find_number(answer, pointer)
     if number != int(number) or number < 0:
         raise PointerError(f"{pointer} finds a number that is no count")
+    if part := _part(answer, pointer):
+        raise PointerError(f"{pointer} counts a part of the hits alone: {part}")
     about = find_value(answer, pointer.rpartition("/")[0])
     if isinstance(about, Mapping) and about.get(RELATION) == LOWER_BOUND:
         raise PointerError(
@@ -26,3 +31,22 @@ def find_hits(answer: Any, pointer: str) -> int:
             "the body of the request, or track_total_hits=true into its path"
         )
     return int(number)
+
+
+def _part(answer: Any, pointer: str) -> str:
+    """Return why a search did not count all, with what to write, by any level above its number; "" where it did."""
+    levels = pointer.split("/")[:-1]
+    for depth in range(1, len(levels) + 1):
+        about = find_value(answer, "/".join(levels[:depth]))
+        if not isinstance(about, Mapping):
+            continue
+        if about.get(TIMED_OUT) is True:
+            return f"the search stopped at a timeout ({TIMED_OUT}); write a longer timeout into the request, or none"
+        shards = about.get(SHARDS)
+        failed = shards.get(FAILED) if isinstance(shards, Mapping) else None
+        if isinstance(failed, int) and failed > 0:
+            return (
+                f"shards failed ({SHARDS}.{FAILED}); send the request by hand, read why in {SHARDS}.failures of its "
+                "answer, and write one that each shard answers"
+            )
+    return ""

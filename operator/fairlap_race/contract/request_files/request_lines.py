@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +39,10 @@ class LinesError(ValueError):
     def __init__(self, where: str, what: str, cure: str = "") -> None:
         super().__init__(f"{where}: {what}; {cure}" if cure else f"{where}: {what}")
         self.what = what
+
+
+class _TwiceError(Exception):
+    """An object of JSON has a member twice; no ValueError, since it is JSON, of which readers take different ones."""
 
 
 @dataclass(frozen=True)
@@ -133,9 +138,11 @@ def _request(line: bytes, where: str, writes: bool, over_http: bool) -> RequestL
 
 def _from_json(text: str, where: str) -> RequestLine:
     try:
-        data = json.loads(text, parse_constant=_no_number, parse_float=_float)
+        data = json.loads(text, parse_constant=_no_number, parse_float=_float, object_pairs_hook=_object)
     except RecursionError:
         raise LinesError(where, "the JSON is nested too deeply") from None
+    except _TwiceError as error:
+        raise LinesError(where, f"an object has the member {_shown(str(error))} twice", "write it once") from None
     except ValueError as error:
         what = f"{_shown(text)} is neither a path, which begins with a slash, nor JSON: {_error_text(error)}"
         raise LinesError(where, what) from None
@@ -163,6 +170,14 @@ def _can_be_sent(data: Any) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = Counter(name for name, _ in pairs)
+        raise _TwiceError(next(name for name, number in names.items() if number > 1))
+    return found
 
 
 def _no_number(name: str) -> None:

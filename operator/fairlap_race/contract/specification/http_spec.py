@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ MOST_LOADS, MOST_CLIENTS, MOST_RATE, MOST_HOSTS = 200, 10_000, 1_000_000, 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@/-]{0,62}")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
 _VALUE = re.compile(r"[ -~]{0,1000}")
+_BEGINS_AFTER = 1_000_000
+"""Nanoseconds that a planned moment may lie before the measured time: k6 begins a request later, and never earlier."""
 OWN_HEADERS = frozenset({"authorization", "cookie", "host", "content-length", "transfer-encoding", "connection"})
 """No user's to set."""
 
@@ -39,6 +42,22 @@ class HttpLoad:
         A whole number, since k6 counts in these: what it plans and what is planned must not drift apart.
         """
         return None if self.rate is None else int(1e9 / self.rate)
+
+    @property
+    def measured_from(self) -> float:
+        """Seconds from the beginning to the first request that is measured, if the load still runs then.
+
+        With a rate k6 plans the n-th request, from 0 on, for n times the period (its executor constant-arrival-rate).
+        """
+        if self.nanoseconds is None:
+            return self.warmup_seconds
+        first = math.ceil((self.warmup_seconds * 1e9 - _BEGINS_AFTER) / self.nanoseconds)
+        return max(0, first) * self.nanoseconds / 1e9
+
+    @property
+    def measures_any(self) -> bool:
+        """Whether a request is planned for the measured time."""
+        return self.measured_from < self.warmup_seconds + self.seconds
 
 
 @dataclass(frozen=True)

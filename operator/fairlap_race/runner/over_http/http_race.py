@@ -180,7 +180,9 @@ def send_loads(it: Ground, frame: RaceFrame[HttpParts], prepared: HttpPrepared, 
         for number, load in enumerate(_as_rated(loads, search), start=1):
             if number > 1 and it.stop.wait(it.http.interval_seconds):
                 raise FailedError(Reason.RACE_ABORTED, f"the runner was told to stop before {load.name}")
-            answers = LoadAnswers(load, it.spec.hosts, keeper.add if keeper.asked else None, it.clock.set_by)
+            answers = LoadAnswers(
+                load, it.spec.hosts, keeper.add if keeper.asked else None, it.clock.set_by, it.clock.now
+            )
             run = K6Run(it, answers, number, len(loads))
             watcher.look()
             try:
@@ -208,7 +210,7 @@ def _hits_of(it: Ground, prepared: HttpPrepared) -> RequestHits | None:
     """Return what each request finds; behind the probes, which count requests. None where nobody asks for it."""
     if not it.http.hits or it.spec.mode is not Mode.RACE:
         return None
-    return read_hits(it.http.hits, prepared.requests.first, it.spec.hosts, prepared.ask, it.stop)
+    return read_hits(it.http.hits, prepared.requests.every_line(), it.spec.hosts, prepared.ask, it.stop)
 
 
 def _as_rated(loads: Sequence[HttpLoad], search: LoadSearch) -> Iterator[HttpLoad]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.recorded.http_record import RequestHits
+from fairlap_race.contract.recorded.http_record import RequestHits, hits_digest
 from fairlap_race.contract.request_files.hits import find_hits
 from fairlap_race.contract.request_files.probe import PointerError
 from fairlap_race.contract.request_files.sent_request import Sent
@@ -19,7 +19,8 @@ from fairlap_race.elasticsearch.client import ElasticsearchClient, Elasticsearch
 from fairlap_race.http.requests import MOST_FIRST
 from fairlap_race.runner.parts import FailedError
 
-MOST_LINES = MOST_FIRST
+MOST_KEPT = MOST_FIRST
+"""Lines whose hits are in the record one by one; those of all lines have a digest."""
 MOST_SECONDS = 120.0
 MOST_BYTES = 1 << 24
 """Of an answer."""
@@ -60,14 +61,14 @@ def read_hits(
 ) -> RequestHits:
     """Return the hits of each line, the same request asked once; the hosts in turn, for they have the same data.
 
-    Of a long file the first lines tell (MOST_LINES), and it ends after `limit` seconds. What cannot be read is said.
+    It ends after `limit` seconds, however long the file is. What was not read, or cannot be, is said.
     """
     ends, known, why = time.monotonic() + limit, dict[Sent, int | None](), ""
     found: list[int | None] = []
-    for number, request in enumerate(lines[:MOST_LINES]):
+    for number, request in enumerate(lines):
         if request not in known:
             if stop.is_set() or time.monotonic() > ends:
-                why = why or f"only the first {number} lines were asked again in {limit:g} s"
+                why = why or f"only the first {number:,} of {len(lines):,} lines were asked again in {limit:g} s"
                 break
             try:
                 known[request] = find_hits(ask(hosts[len(known) % len(hosts)], request), pointer)
@@ -75,7 +76,9 @@ def read_hits(
                 known[request] = None
                 why = why or f"line {number + 1}: {_why_unread(error)}"
         found.append(known[request])
-    return RequestHits(pointer, tuple(found), why)
+    whole = len(found) == len(lines) and None not in found
+    digest = hits_digest(found) if whole else None
+    return RequestHits(pointer, tuple(found[:MOST_KEPT]), why, len(found), found[MOST_KEPT:].count(None), digest)
 
 
 def _why_unread(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from statistics import median
@@ -19,7 +20,8 @@ TIMES_USUAL = 10.0
 LEAST_WORKING = 0.9
 """processors that a collector keeps busy, of those that it may use up to one: one that was stopped in a collection
 has its time by the clock, and has not worked"""
-MOST = 50
+MOST, MOST_IN_ALL = 50, 500
+"""Of each task: who reads them knows which tasks count, and who watches does not. In all: each task's longest first."""
 _TOGETHER = 5.0
 """Seconds between two answers that did not come, of one time without answers."""
 
@@ -76,12 +78,18 @@ class StallWatch:
         self._unanswered.append(Stall(timestamp(since), seconds=round(took, 3)))
 
     def found(self, tasks: Iterable[TaskSpan]) -> tuple[Stall, ...]:
-        """Return the stalls in the order of time, each with the task that it fell into, the longest ones of many."""
+        """Return the stalls in the order of time, once for each task that it fell into, the longest of each."""
         usual = median(self._answers) if self._answers else 0.0
         stalls = [*self._own, *(it for it in self._unanswered if it.seconds >= TIMES_USUAL * usual)]
         spans = list(tasks)
-        longest = sorted(stalls, key=lambda it: it.seconds, reverse=True)[:MOST]
-        return tuple(replace(it, task=_task(it, spans)) for it in sorted(longest, key=lambda it: it.at))
+        seen, kept = Counter[str](), list[tuple[int, Stall]]()
+        for stall in sorted(stalls, key=lambda it: it.seconds, reverse=True):
+            for task in _tasks(stall, spans) or ("",):
+                seen[task] += 1
+                if seen[task] <= MOST:
+                    kept.append((seen[task], replace(stall, task=task)))
+        kept.sort(key=lambda it: it[0])
+        return tuple(sorted((stall for _, stall in kept[:MOST_IN_ALL]), key=lambda it: it.at))
 
 
 def _explained(before: CollectionTime, now: CollectionTime) -> float:
@@ -93,10 +101,11 @@ def _explained(before: CollectionTime, now: CollectionTime) -> float:
     return seconds if now.cpu_seconds - before.cpu_seconds >= least else 0.0
 
 
-def _task(stall: Stall, tasks: Iterable[TaskSpan]) -> str:
+def _tasks(stall: Stall, tasks: Iterable[TaskSpan]) -> list[str]:
+    """Return the task that most of a stall fell into, all of them on a tie, and each in which it was long enough."""
     start = seconds_of(stall.at)
     if start is None:
-        return ""
+        return []
     shared = {it.task: min(start + stall.seconds, it.span.end) - max(start, it.span.start) for it in tasks}
-    best = max(shared, key=shared.__getitem__, default="")
-    return best if best and shared[best] > 0 else ""
+    most = max(shared.values(), default=0.0)
+    return [task for task, seconds in shared.items() if seconds > 0 and seconds >= min(LEAST_SECONDS, most)]

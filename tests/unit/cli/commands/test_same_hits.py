@@ -105,6 +105,25 @@ def test_what_finds_at_least_so_much_is_not_taken_for_as_much(tmp_path: Path, en
     assert 'write "track_total_hits": true' in said and not (tmp_path / "same").exists()
 
 
+@pytest.mark.parametrize("way", ["folder", "other spelling", "link to the folder", "link to a file"])
+def test_a_file_that_is_read_is_not_replaced_by_what_is_left_of_it(tmp_path: Path, engine: Make, way: str) -> None:
+    one, two = two_files(tmp_path)
+    folder = tmp_path / "." / "same"
+    if way == "link to a file":
+        folder.mkdir()
+        (folder / "two.ndjson").symlink_to(two)
+    elif way == "link to the folder":
+        folder.symlink_to(tmp_path)
+    else:
+        folder = tmp_path if way == "folder" else tmp_path / ".." / tmp_path.name
+    before = one.read_text(), two.read_text()
+    first, second = engine({"tea": 7, "cup": 3, "pot": 0}), engine({"tea": 7, "cup": 4, "pot": 0})
+    code, said = ask("-e", str(one), first, POINTER, "-e", str(two), second, POINTER, "-o", str(folder))
+    read = two if way == "link to a file" else one
+    assert code is None and said.startswith(f"-o {folder} has {read}, which is read, and the lines left out would be")
+    assert (one.read_text(), two.read_text()) == before
+
+
 def test_nothing_that_could_be_compared(tmp_path: Path, engine: Make) -> None:
     one, two = two_files(tmp_path)
     first, second = engine({"tea": 7, "cup": 3, "pot": 0}), engine({"tea": 8, "cup": 4, "pot": 1})

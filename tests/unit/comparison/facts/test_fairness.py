@@ -417,6 +417,31 @@ def test_two_engines_send_different_requests_where_each_finds_the_same() -> None
     assert not two(one, other, *blocks([race("one", own[0]), race("other", longer)])).fair
 
 
+def facts_of_lines(read: int, of: int = 3, told: bool = True, digest: str = "") -> dict[str, str]:
+    found = {"ran: number of requests": str(of), **{f"ran: request {line}: hits": "7" for line in range(1, read + 1)}}
+    found |= {"ran: lines whose hits were read": str(read)} if told else {}
+    return found | ({"ran: hits of all requests": digest} if digest else {})
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_two_engines_of_which_some_lines_were_not_read_are_not_known_to_be_asked_the_same(told: bool) -> None:
+    one, other = engine("one"), engine("other")
+    part, whole = facts_of_lines(1, told=told), facts_of_lines(3, told=told, digest="a")
+    for ours, theirs, of in ((part, whole, "one"), (whole, part, "other"), ({}, {}, "")):
+        found = two(one, other, *blocks([race("one", ours), race("other", theirs)]))
+        assert not found.fair and ("1 of 3 lines of " + of in found.sentence or not of), found.sentence
+        assert "files whose different lines can each be asked once more" in found.sentence
+    assert two(one, other, *blocks([race("one", whole), race("other", whole)])).fair
+    again = blocks([race("one", part), race("other", whole)], [race("one", whole), race("other", whole)])
+    assert two(one, other, *again).fair, "the file is the same in each race: one that read all of it tells"
+
+
+def test_lines_that_were_not_read_leave_races_of_the_same_requests_fair() -> None:
+    one, other = engine("one", requests="q"), engine("other", requests="q")
+    found = two(one, other, *blocks([race("one", facts_of_lines(1)), race("other", facts_of_lines(3, digest="a"))]))
+    assert found.fair and rules(found)["lines whose hits were read"] == "RecordOnly"
+
+
 @pytest.mark.parametrize("lacking", [["one"], ["one", "other"]])
 def test_different_requests_of_which_nothing_shows_that_they_ask_the_same(lacking: list[str]) -> None:
     variants = [engine(name, None if name in lacking else "/a") for name in ("one", "other")]

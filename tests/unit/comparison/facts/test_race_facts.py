@@ -11,6 +11,7 @@ from fairlap.api.machine_status import MachineEvidence
 from fairlap.api.status import BenchmarkStatus, Environment, IndexEvidence, RaceStatus
 from fairlap.comparison.facts.fairness_table import UNKNOWN_TO_THE_TABLE, row_of
 from fairlap.comparison.facts.race_facts import (
+    LINES_READ,
     MOST_FACTS,
     answer_facts,
     as_text,
@@ -259,13 +260,17 @@ def test_two_searches_of_the_same_work_have_the_same_facts() -> None:
 def test_what_requests_over_http_found_is_told_line_by_line() -> None:
     def told(hits: RequestHits | None) -> dict[str, str]:
         found = record_facts(Record(http=HttpRecord(requests=3, hits=hits)))
-        return {path: value for path, value in found.items() if "request" in path}
+        return {path: value for path, value in found.items() if "request" in path or path == LINES_READ}
 
     assert told(None) == {"ran: number of requests": "3"}
     whole, other = told(RequestHits("/n", (7, 0, 7))), told(RequestHits("/n", (7, 0, 8)))
-    assert whole["ran: request 2: hits"] == "0" and whole["ran: request 3: hits"] == "7" and len(whole) == 5
+    assert whole["ran: request 2: hits"] == "0" and whole["ran: request 3: hits"] == "7" and len(whole) == 6
+    assert whole[LINES_READ] == "3" == whole["ran: number of requests"]
     assert whole["ran: hits of all requests"] != other["ran: hits of all requests"]
     assert "ran: hits of all requests" not in told(RequestHits("/n", (7,), "only the first 1 lines"))
+    assert "ran: hits of all requests" not in told(RequestHits("/n", (7, 0))), "an older runner left the others out"
+    long = told(RequestHits("/n", (7,), read=3, digest="d"))
+    assert (long["ran: hits of all requests"], long[LINES_READ]) == ("d", "3")
 
 
 def test_what_was_found_is_known_beside_any_number_of_settings() -> None:

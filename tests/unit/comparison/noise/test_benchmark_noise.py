@@ -137,6 +137,14 @@ def test_the_store_and_what_machines_used_have_a_noise_and_the_sentence_is_about
     assert found.tasks[0].numbers[-1].smallest_visible == found.numbers[1].smallest_visible
     some = noise_of(done, History(), [tables[0], None, tables[2]])
     assert some.tasks[0].numbers[-1].races == 2
+    apart = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:02Z")
+    beside = [
+        replace(each, tasks=tuple(replace(each.tasks[0], task=name, started_at=apart[0], ended_at=apart[1])
+                                  for name in ("search", "bulk")))
+        for each in done
+    ]  # fmt: skip
+    told = {number.metric for of_task in noise_of(beside, History(), tables).tasks for number in of_task.numbers}
+    assert "cpuSecondsPerOperation" not in told, "the machine shows what both of them used"
 
 
 def test_a_capacity_that_was_looked_for_is_in_the_sentence() -> None:

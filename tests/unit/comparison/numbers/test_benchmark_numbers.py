@@ -95,6 +95,31 @@ def test_what_a_race_measured() -> None:
     assert found.rates[0].points == [(1.0, 49.0), (3.0, 51.0)]
 
 
+def ran(name: str, began: int, ended: int, measured: int | None = None) -> Task:
+    start, first, end = (f"2026-01-01T00:{second // 60:02d}:{second % 60:02d}Z"
+                         for second in (began, began if measured is None else measured, ended))  # fmt: skip
+    return replace(TASK, task=name, started_at=start, measured_from=first, ended_at=end)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "known"),
+    [
+        ([ran("search", 0, 40), ran("bulk", 40, 60)], {"search", "bulk"}),
+        ([ran("search", 0, 100), ran("bulk", 99, 300)], {"search", "bulk"}),
+        ([ran("search", 0, 40), ran("bulk", 0, 40)], set()),
+        ([ran("bulk", 10, 20), ran("search", 0, 40)], set()),
+        ([ran("search", 0, 40), ran("bulk", 30, 60, 45)], {"bulk"}),
+        ([ran("search", 0, 40, 20), ran("bulk", 2, 10)], {"search"}),
+    ],
+)
+def test_the_cpu_of_a_task_beside_which_another_ran_is_not_its_own(tasks: list[Task], known: set[str]) -> None:
+    used = tuple(TaskUsage(task.task, None, USED) for task in tasks)
+    table = MachineTable(machines=(Machine(name="es-0", role="elasticsearch", race=USED, tasks=used),))
+    found = race_record(BENCHMARK, config_map(replace(RECORD, tasks=tuple(tasks)), table), "v")
+    assert {task for task, metric in values(found) if metric == "cpuSecondsPerOperation"} == known
+    assert {each.task for each in found.task_usage} == {"search", "bulk"}, "what a machine shows is told nevertheless"
+
+
 def test_how_the_machine_was_disturbed_is_known_by_the_reason_of_a_remark() -> None:
     last = {"reason": "MachineDisturbed", "message": "the machine was disturbed: by: two"}
     remarks = [{"reason": "MachineDisturbedMore", "message": "x"}] * (MOST_REMARKS - 1)

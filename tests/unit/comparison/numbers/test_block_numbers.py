@@ -9,7 +9,7 @@ import pytest
 from fairlap.api.block_record import BlockRecord, Measured, RaceRecord
 from fairlap.api.comparison_spec import GateSpec
 from fairlap.comparison.judging.gate_words import gate_title, left_out_sentence
-from fairlap.comparison.numbers.block_numbers import BlockNumbers
+from fairlap.comparison.numbers.block_numbers import BlockNumbers, Pairs
 
 
 def block(number: int, baseline: tuple[float, ...], contender: tuple[float, ...]) -> BlockRecord:
@@ -123,3 +123,12 @@ def test_what_a_device_wrote_in_turn_has_its_cure() -> None:
     without = [RaceRecord(variant=name, benchmark=name) for name in "ab"]
     nothing = BlockNumbers([BlockRecord(number=1, races=without)], "a").pairs("b", "", "diskWriteBytes")
     assert "prometheus.url of the chart knows" in nothing.obstacle
+
+
+def test_a_gate_on_the_cpu_of_a_task_in_parallel_says_why_there_is_none() -> None:
+    pairs = BlockNumbers([block(1, (1.0,), (1.0,))], "a").pairs("b", "0", "cpuSecondsPerOperation")
+    assert "task 0 does not have it in every race of both" in pairs.obstacle
+    assert "other tasks ran at the same time" in pairs.obstacle and "a step of its own in the track" in pairs.obstacle
+    gate = GateSpec.model_validate({"metric": "cpuSecondsPerOperation", "margin": 5})
+    left_out = left_out_sentence(gate, Pairs(tasks=("1",), left_out={"0": "absent"}), ())
+    assert left_out.endswith("leaves out: 0 (not measured in every race of both, or beside other tasks)")

@@ -172,6 +172,105 @@ def test_rates_may_be_apart_by_just_the_resolution(first: float, last: float, re
 HTTP: dict[str, Any] = {"requests": {"configMap": {"name": "queries"}}, "load": {}}
 
 
+def over_http(**race: Any) -> BenchmarkSpec:
+    target = {"kind": "http", "hosts": ["http://one:80"]}
+    return BenchmarkSpec.model_validate({"target": target, "race": {**HTTP, **race}})
+
+
+def messages(of: BenchmarkSpec) -> list[str]:
+    return [objection.message for objection in objections(of, SETTINGS)]
+
+
+PROBES = {**CAPACITY, "task": "requests"}
+
+
+@pytest.mark.parametrize(
+    ("timeout", "percentile", "latency", "refused"),
+    [
+        ("1s", "p99", "2s", True),
+        ("1s", "p50", "1000.1ms", True),
+        ("1s", "p99", "1s", False),
+        ("1500ms", "p90", "1.5s", False),
+        ("60s", "p99", "90s", True),
+        ("999s", "p99", "90s", False),
+    ],
+)
+@pytest.mark.parametrize("field", ["sweep", "capacity"])
+def test_an_objective_longer_than_the_timeout_of_the_load_is_refused(
+    field: str, timeout: str, percentile: str, latency: str, refused: bool
+) -> None:
+    steps = {"task": "requests", "clients": [1]} if field == "sweep" else PROBES
+    found = messages(over_http(load={"timeout": timeout}, **{field: {**steps, "objective": {percentile: latency}}}))
+    sentence = (
+        f"race.{field}.objective.{percentile} {latency} is longer than race.load.timeout {timeout}, after which a "
+        "request is given up and has failed: write a longer timeout, or a shorter latency"
+    )
+    assert found == ([sentence] if refused else [])
+
+
+def test_an_objective_of_rally_knows_no_timeout_of_the_load() -> None:
+    assert messages(spec(race={"capacity": {**CAPACITY, "objective": {"p99": "90s"}}})) == []
+
+
+@pytest.mark.parametrize(
+    ("load", "needed"),
+    [
+        ({"targetThroughput": 0.01}, "a warm-up of 10 s: write a higher rate, 0.034 or more, or a duration of 91s"),
+        ({"targetThroughput": 0.025}, "a warm-up of 10 s: write a higher rate, 0.034 or more, or a duration of 31s"),
+        ({"targetThroughput": 0.0251}, ""),
+        ({"targetThroughput": 0.034}, ""),
+        ({"targetThroughput": 0.01, "duration": "91s"}, ""),
+        ({"targetThroughput": 0.01, "warmup": "0s"}, ""),  # the first is sent at once
+        ({"targetThroughput": 0.03, "warmup": "100s"}, ""),  # the fourth is, when the warm-up ends
+        ({"targetThroughput": 0.03, "warmup": "101s"}, "write a higher rate, 0.034 or more, or a duration of 33s"),
+        ({}, ""),
+    ],
+)
+def test_a_rate_of_which_no_request_is_measured_is_refused(load: dict[str, Any], needed: str) -> None:
+    found = messages(over_http(load=load))
+    assert len(found) == bool(needed) and all(it.endswith(needed) for it in found), found
+    for message in found:
+        begins = f"race.load.targetThroughput {load['targetThroughput']}: no request is sent in the 30 s that are"
+        assert message.startswith(begins)
+
+
+def test_each_step_of_which_no_request_is_measured_is_named() -> None:
+    sweep = {"task": "requests", "targetThroughput": [1, 0.02, 0.01], "duration": "20s", "warmup": "5s"}
+    assert messages(over_http(sweep=sweep)) == [
+        "race.sweep.targetThroughput 0.01, 0.02: no request is sent in the 20 s that are measured after a warm-up of "
+        "5 s: write a higher rate, 0.05 or more, or a duration of 96s"
+    ]
+    assert messages(over_http(sweep={**sweep, "duration": "96s"})) == []
+    assert messages(over_http(sweep={**sweep, "duration": None, "warmup": None}, load={"duration": "91s"})) == []
+    assert len(messages(over_http(sweep={**sweep, "duration": None, "warmup": None}))) == 1
+
+
+def test_a_load_that_an_older_schema_lets_last_no_time_raises_nothing() -> None:
+    assert messages(over_http(load={"targetThroughput": 0.01, "duration": "0s"})) == []
+
+
+@given(rate=st.floats(0.001, 2), seconds=st.integers(1, 2000), warmup=st.integers(0, 2000))
+def test_what_is_written_instead_of_a_rate_without_requests_is_accepted(rate: float, seconds: int, warmup: int) -> None:
+    load = {"targetThroughput": rate, "duration": f"{seconds}s", "warmup": f"{warmup}s"}
+    for message in messages(over_http(load=load)):
+        words = message.partition("write a higher rate, ")[2]
+        higher, _, duration = words.partition(" or more, or a duration of ")
+        assert messages(over_http(load={**load, "targetThroughput": float(higher)})) == []
+        assert messages(over_http(load={**load, "duration": duration})) == []
+
+
+@pytest.mark.parametrize("task", ["search", "search@probe-1"])
+def test_errors_allowed_to_the_task_of_a_search_for_capacity_are_refused_where_they_were_dropped(task: str) -> None:
+    (found,) = messages(spec(race={"capacity": CAPACITY, "allow": {"errorRate": {task: 0.01, "bulk": 0.01}}}))
+    assert found == (
+        f"race.allow.errorRate.{task} means nothing beside race.capacity, whose objective says how many requests may "
+        "fail: write race.capacity.objective.errorRate, and leave the task out of race.allow"
+    )
+    assert messages(spec(race={"capacity": CAPACITY, "allow": {"errorRate": {"bulk": 0.01, "search@home": 0.1}}})) == []
+    (over,) = messages(over_http(capacity=PROBES, allow={"errorRate": {"requests": 0.01}}))
+    assert over.startswith("race.allow.errorRate.requests means nothing beside race.capacity")
+
+
 @pytest.mark.parametrize(
     ("hosts", "sentence"),
     [

@@ -64,9 +64,28 @@ def test_errors_within_what_is_accepted_are_none():
 @pytest.mark.parametrize(("lines", "told"), [((0, 0, 0), True), ((0, 4, 0), False), ((), False)])
 def test_requests_that_find_nothing_at_all_are_remarked_on(lines, told):
     """An index that is empty, or not there, answers fast, and with status 200 by some engines."""
-    found = remarks(replace(GOOD, http=replace(GOOD.http, hits=RequestHits("/hits", lines))), [], "")
+    found = remarks(replace(GOOD, http=replace(GOOD.http, requests=3, hits=RequestHits("/hits", lines))), [], "")
     assert [it.reason for it in found] == ([Reason.SEARCHES_WITHOUT_HITS] if told else [])
     assert not told or "none of the first 3 lines of its file found anything" in found[0].text
+
+
+@pytest.mark.parametrize(
+    ("hits", "told"),
+    [(RequestHits("/n", (1,) * 200, read=200), ""), (RequestHits("/n", (1,) * 3, "late", read=3), "the first 3 of"),
+     (RequestHits("/n", (1,) * 200), ""), (RequestHits("/n", (1,) * 3, "late"), "the first 3 of the 200 lines")],
+)  # fmt: skip
+def test_lines_whose_hits_were_not_read_are_remarked_on(hits, told):
+    found = remarks(replace(GOOD, http=replace(GOOD.http, hits=hits)), [], "")
+    assert [it.reason for it in found] == ([Reason.SEARCHES_IN_DOUBT] if told else [])
+    assert all(told in it.text for it in found)
+
+
+@pytest.mark.parametrize("hits", [RequestHits("/n", (1, None), "x"), RequestHits("/n", (1, 2), "x", 3, 1)])
+def test_an_answer_that_cannot_be_read_voids_the_race_behind_the_kept_lines_too(hits):
+    race = {"requests": {"configMap": {"name": "q"}, "hits": "/n"}, "load": {}}
+    spec = BenchmarkSpec.model_validate({"target": {"kind": "http", "hosts": ["http://e:9200"]}, "race": race})
+    found = first_violation(replace(GOOD, http=replace(GOOD.http, hits=hits)), spec, HTTP_CHECKS)
+    assert found is not None and found.reason is Reason.PROBE_UNREADABLE
 
 
 @pytest.mark.parametrize(("kept", "reason"), [(False, None), (True, Reason.TASK_MISSING), (None, Reason.TASK_MISSING)])

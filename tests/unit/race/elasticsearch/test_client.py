@@ -31,6 +31,7 @@ class Server(ThreadingHTTPServer):
         super().__init__((address, 0), Handler)
         self.connections: list[Any] = []
         self.asked: list[str] = []
+        self.headers: list[tuple[str, str]] = []
         self.drop = 0
         self.body = b""
         if tls:
@@ -74,6 +75,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.asked.append(f"{self.command} {self.path}")
+        self.server.headers = self.headers.items()
         if self.server.drop:
             self.server.drop -= 1
             self.close_connection = True
@@ -380,6 +382,36 @@ def test_a_ca_file_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_text("nonsense")
     with pytest.raises(OSError):
         ElasticsearchClient(["localhost:9200"], "elastic", None, tmp_path / "ca.crt")
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent"),
+    [
+        ({}, {"Accept": "application/json", "Accept-Encoding": "identity"}),
+        ({"Accept-Encoding": "gzip"}, {"Accept": "application/json", "Accept-Encoding": "identity"}),
+        (
+            {"accept-encoding": "br", "X-A": "b"},
+            {"Accept": "application/json", "Accept-Encoding": "identity", "X-A": "b"},
+        ),
+        ({"accept": "application/x"}, {"accept": "application/x", "Accept-Encoding": "identity"}),
+        (
+            {"Content-Type": "application/json", "content-type": "application/x"},
+            {"Accept": "application/json", "Accept-Encoding": "identity", "content-type": "application/x"},
+        ),
+    ],
+)
+def test_each_header_is_sent_once_in_any_case_and_no_encoding_is_asked_for(
+    server: Server, asked: dict[str, str], sent: dict[str, str]
+) -> None:
+    own, host = client(server), f"127.0.0.1:{server.port}"
+    for ask in (
+        lambda: own.get_from(host, "/a", 1 << 20, asked),
+        lambda: own.send_to(host, "GET", "/a", None, asked, 1 << 20),
+        lambda: own.send("GET", "/a", None, asked),
+    ):
+        ask()
+        told = [(name, value) for name, value in server.headers if name not in ("Host", "Authorization", "User-Agent")]
+        assert sorted(told) == sorted(sent.items())
 
 
 def test_one_host_is_asked_for_an_answer_of_bounded_size() -> None:

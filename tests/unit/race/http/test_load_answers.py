@@ -177,6 +177,20 @@ def test_a_clock_that_was_set_before_a_load_moves_none_of_its_times(set_by):
     assert moved or (seen.started_at, seen.ended_at) == (expected.started_at, expected.ended_at)
 
 
+@pytest.mark.parametrize("hour", [3600.0, -3600.0])
+@pytest.mark.parametrize("set_in_it", [False, True])
+def test_a_clock_that_is_set_before_or_while_the_first_request_is_under_way_moves_no_time(hour, set_in_it):
+    """A request of ten seconds; the race clock goes on, and a line comes 20 ms after its request has ended."""
+    clock = {"set": 0.0, "now": EPOCH / 1000}
+    found = LoadAnswers(HttpLoad("c", 20, 1), HOSTS, None, lambda: clock["set"], lambda: clock["now"])
+    for number, (start, took) in enumerate([(0, 10_000), (11_000, 20)]):
+        wall = EPOCH + start + (0 if set_in_it and not number else int(hour * 1000))
+        clock |= {"set": hour, "now": (EPOCH + start + took + 20) / 1000}
+        found.add(line(start, took, number=number).replace(str(EPOCH + start), str(wall)))
+    task = found.task()
+    assert (task.started_at, task.ended_at) == ("2023-11-14T22:13:20.000Z", "2023-11-14T22:13:31.020Z")
+
+
 def test_a_clock_that_is_set_in_a_load_moves_none_of_its_times():
     found = LoadAnswers(HttpLoad("c", 20, 1), HOSTS)
     for number in range(20):

@@ -104,6 +104,17 @@ def test_zipf_draws_from_the_distinct_requests_the_most_frequent_first(tmp_path)
 
 
 @pytest.mark.parametrize(
+    ("order", "exponent"), [("file", None), ("random", None), ("zipf", 1.0)]
+)  # fmt: skip
+@pytest.mark.parametrize("lines", [3, 1200])
+def test_every_line_can_be_read_again_in_the_order_of_the_file(tmp_path, order, exponent, lines):
+    content = b"".join(b"/%d\n" % (number % 700) for number in range(lines))
+    found = made(tmp_path, content, order=order, exponent=exponent, hits="/n")
+    assert [line[1] for line in found.every_line()] == [f"/{number % 700}" for number in range(lines)]
+    assert found.every_line()[:1000] == list(found.first) or tuple(found.every_line()) == found.first
+
+
+@pytest.mark.parametrize(
     ("content", "words"),
     [
         (b"", "terms.txt: the file is empty"),

@@ -22,6 +22,9 @@ def elasticsearch(value: Any, relation: str | None = "eq") -> dict[str, Any]:
         ([[0, 1.0, 0.1], [[[7], [["_key", "ShortText"]]]]], "/1/0/0/0", 7),
         ({"n": 7.0, "relation": "more"}, "/n", 7),
         ({"": 3}, "/", 3),
+        ({"timed_out": False, "_shards": {"failed": 0, "skipped": 2}, **elasticsearch(7)}, "/hits/total/value", 7),
+        ({"responses": [elasticsearch(7), {"timed_out": True}]}, "/responses/0/hits/total/value", 7),
+        ({"timed_out": "no", "_shards": 3, "n": 7}, "/n", 7),
     ],
 )
 def test_a_count_is_found(answer: Any, pointer: str, hits: int) -> None:
@@ -36,6 +39,22 @@ def test_a_count_is_found(answer: Any, pointer: str, hits: int) -> None:
             "/hits/total/value",
             "/hits/total/value is a lower bound (relation gte), and no",
         ),
+        (
+            {"timed_out": True, **elasticsearch(7)},
+            "/hits/total/value",
+            "/hits/total/value counts a part of the hits alone: the search stopped at a timeout (timed_out); write a",
+        ),
+        (
+            {"timed_out": False, "_shards": {"total": 5, "failed": 4}, **elasticsearch(7)},
+            "/hits/total/value",
+            "/hits/total/value counts a part of the hits alone: shards failed (_shards.failed); send the request by",
+        ),
+        (
+            {"responses": [{"_shards": {"failed": 1}, **elasticsearch(7)}]},
+            "/responses/0/hits/total/value",
+            "/responses/0/hits/total/value counts a part of the hits alone: shards failed",
+        ),
+        ({"timed_out": True, "count": 7}, "/count", "/count counts a part of the hits alone"),
         (elasticsearch(1.5), "/hits/total/value", "finds a number that is no count"),
         (elasticsearch(-1), "/hits/total/value", "finds a number that is no count"),
         (elasticsearch("many"), "/hits/total/value", "is a text, and no number"),

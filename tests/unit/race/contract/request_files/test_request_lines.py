@@ -80,6 +80,23 @@ def test_a_number_that_cannot_be_sent_is_refused(number: bytes) -> None:
         list(read_lines([b"/a\n", b'{"path": "/a", "body": {"n": [' + number + b"]}}\n"], "f", over_http=True))
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        (b'{"path": "/a", "path": "/b"}', "'path'"),
+        (b'{"path": "/a", "body": {"query": 1, "size": 0, "query": 2}}', "'query'"),
+        (b'{"path": "/a", "body": [{}, {"a": {"b": 1, "\\u0062": 1}}]}', "'b'"),
+        (b'{"path": "/a", "body": {"' + b"x" * 99 + b'": 1, "' + b"x" * 99 + b'": 1}}', f"'{'x' * 80}…'"),
+    ],
+)
+def test_a_member_that_stands_twice_is_refused_where_the_first_was_dropped(line: bytes, name: str) -> None:
+    with pytest.raises(LinesError) as caught:
+        list(read_lines([b"/a\n", line + b"\n"], "f", over_http=True))
+    assert str(caught.value) == f"f line 2: an object has the member {name} twice; write it once"
+    (text,) = read_lines([rb'{"path": "/a", "body": "{\"q\": 1, \"q\": 2}"}'], "f", over_http=True)
+    assert text.body == '{"q": 1, "q": 2}', "a text is sent as it is"
+
+
 def test_line_ends_at_the_end_are_no_requests() -> None:
     assert list(read_lines([b"/a\n", b"\n", b"\n"], "f")) == [RequestLine("GET", "/a")]
     assert list(read_lines([b"/a\n", b"/b"], "f")) == [RequestLine("GET", "/a"), RequestLine("GET", "/b")]

@@ -76,11 +76,21 @@ def test_what_cannot_be_read_is_said_with_its_line(path: str, why: str) -> None:
     assert found.lines == (7, None, 8) and found.why.startswith(f"line 2: {why}")
 
 
-def test_it_takes_a_bounded_time_and_a_bounded_number_of_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_takes_a_bounded_time_and_says_how_many_lines_it_left_out() -> None:
     engine, found = read("/7", limit=-1.0)
-    assert (found.lines, found.why, engine.asked) == ((), "only the first 0 lines were asked again in -1 s", [])
-    monkeypatch.setattr(request_hits, "MOST_LINES", 2)
-    assert read("/1", "/2", "/3")[1].lines == (1, 2)
+    assert (found.lines, found.why, engine.asked) == ((), "only the first 0 of 1 lines were asked again in -1 s", [])
+    assert found.asked == 0 and found.digest is None
+
+
+def test_every_line_is_asked_however_many_and_the_first_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(request_hits, "MOST_KEPT", 2)
+    found = read("/1", "/2", "/3")[1]
+    assert (found.lines, found.asked, found.why) == ((1, 2), 3, "")
+    assert found.digest == read("/1", "/2", "/3")[1].digest != read("/1", "/2", "/4")[1].digest
+    broken = read("/1", "/2", "/x")[1]
+    assert (broken.lines, broken.unreadable, broken.digest) == ((1, 2), 1, None) and broken.why == "line 3: HTTP 503"
 
 
 def test_the_check_asks_every_host_for_the_first_line() -> None:

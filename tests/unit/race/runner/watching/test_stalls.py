@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from fairlap_race.contract.recorded.task_spans import TaskSpan
 from fairlap_race.contract.watched_machines.series import Span
 from fairlap_race.elasticsearch.node_stats import CollectionTime
-from fairlap_race.runner.watching.stalls import MOST, StallWatch
+from fairlap_race.runner.watching.stalls import MOST, MOST_IN_ALL, StallWatch
 
 BEGAN = 1_700_000_000.0
 TASKS = (TaskSpan("index", "", Span(BEGAN, BEGAN + 30)), TaskSpan("search", "", Span(BEGAN + 40, BEGAN + 70)))
@@ -147,3 +147,31 @@ def test_a_collection_that_did_not_work_was_stopped(worked: float, limit: float 
     watch.answered(BEGAN + 48, 1.336, {"n": CollectionTime(6.1, 20.0 + worked, limit)})
     (stall,) = watch.found(TASKS)
     assert (stall.seconds, stall.collected_seconds) == (1.336, collected)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_stall_is_of_every_task_that_ran_in_it_whatever_their_order(order: int) -> None:
+    watch, span = StallWatch(), Span(BEGAN, BEGAN + 60)
+    watch.waited(BEGAN + 20, 0.5, 5.5)
+    found = watch.found([TaskSpan("background", "", span), TaskSpan("search", "", span)][::order])
+    assert {it.task for it in found} == {"background", "search"}
+
+
+def test_long_stalls_of_one_task_do_not_push_out_those_of_another() -> None:
+    watch = StallWatch()
+    for at in range(MOST + 10):
+        watch.waited(BEGAN + at * 10, 0.5, 3.5)
+    watch.waited(BEGAN + 1020, 0.5, 2.5)
+    tasks = [TaskSpan("fill", "", Span(BEGAN, BEGAN + 900)), TaskSpan("search", "", Span(BEGAN + 1000, BEGAN + 1100))]
+    assert [it.task for it in watch.found(tasks)].count("search") == 1
+
+
+def test_of_too_many_in_all_each_task_keeps_its_longest() -> None:
+    watch, tasks = StallWatch(), list[TaskSpan]()
+    for number in range(MOST_IN_ALL // 2):
+        tasks.append(TaskSpan(f"t{number}", "", Span(BEGAN + number * 100, BEGAN + number * 100 + 90)))
+        for at, seconds in enumerate((1.5, 4.5, 2.5)):
+            watch.waited(BEGAN + number * 100 + at * 20, 0.5, 0.5 + seconds)
+    found = watch.found(tasks)
+    assert len(found) == MOST_IN_ALL
+    assert sorted(it.task for it in found if it.seconds == 4.5) == sorted(it.task for it in tasks)
