@@ -19,7 +19,8 @@ from fairlap_race.contract.watched_machines.canary_margins import DISTURBED_WORD
 from fairlap_race.contract.watched_machines.machine_watch import Canary, MachineWatch, WatchedSpan
 from fairlap_race.contract.watched_machines.series import Span
 
-STEAL_SHARE: Final = 0.05
+STEAL_SHARE, STEAL_CORES = 0.05, 0.1
+"""Beyond a tenth of a processor the share is of what was wanted: idle ones lose nothing, however many there are."""
 OTHERS_CORES, OTHERS_SHARE = 0.5, 0.05
 """Of all processors. A machine with all of Kubernetes on it uses 0.16 cores when idle (docs/noise.md)."""
 STALL_SECONDS: Final = 1.0
@@ -150,11 +151,28 @@ def judged_spans(watch: MachineWatch, unread: Collection[str] = ()) -> list[Watc
     return [it for it in (watch.race,) if it.seconds >= SHORTEST_SECONDS]
 
 
+def stolen_share(span: WatchedSpan) -> float | None:
+    """Return what share (0 to 1) of the processors' time the hypervisor took, None where unknown.
+
+    It is that of the time for which something wanted to run; of all time where that is not known, or little was taken.
+    """
+    if span.steal_share is None or span.busy_cores is None or span.processors is None:
+        return span.steal_share
+    stolen = span.steal_share * span.processors
+    return stolen / (stolen + span.busy_cores) if stolen > STEAL_CORES else span.steal_share
+
+
 def _steal(spans: Sequence[WatchedSpan]) -> Iterator[str]:
     for span in spans:
-        if span.steal_share is not None and span.steal_share > STEAL_SHARE:
-            where = f"in task {span.task}" if span.task else "in the race"
+        share = stolen_share(span)
+        if share is None or span.steal_share is None or share <= STEAL_SHARE:
+            continue
+        where = f"in task {span.task}" if span.task else "in the race"
+        if span.steal_share > STEAL_SHARE:
             yield f"the hypervisor took {as_percent(span.steal_share, STEAL_SHARE)} of its processors' time {where}"
+        else:
+            wanted = as_percent(share, STEAL_SHARE)
+            yield f"the hypervisor took {wanted} of the time in which its processors were wanted {where}"
 
 
 def _stalls(watch: MachineWatch, who: str) -> Iterator[str]:

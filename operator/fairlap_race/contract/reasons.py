@@ -1268,10 +1268,11 @@ class Reason(StrEnum):
             "turn (design.kind: Duet), where it meets all variants alike."
         ),
         recognized=(
-            "Fixed work before and after the race (by 1.25, the disk's by 3; in a Comparison also from race to race of "
-            "a block on one machine), the hypervisor's steal (5 % of a task, or of a race of short ones), "
-            "CPU that neither Rally nor Elasticsearch used (half a core in a task, or 5 % of all), a second or more in "
-            "which nothing went on, or somebody who wrote to the disk while Elasticsearch only read."
+            "Fixed work before and after the race (by 1.25, the disk's by 3; in a Comparison also from race to race "
+            "of a block on one machine), the hypervisor's steal (5 % of a task's processor time, or of what of it was "
+            "wanted, or of a race of short ones), CPU that neither Rally nor Elasticsearch used (half a core in a "
+            "task, or 5 % of all), a second or more in which nothing went on, or somebody who wrote to the disk while "
+            "Elasticsearch only read."
         ),
         example=(
             "the load generator's machine was disturbed: beside Rally something else used 0.9 cores of it in task "

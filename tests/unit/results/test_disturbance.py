@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fixtures.message_form import looks_like
 
-from fairlap.results.disturbance import Disturbance, DisturbanceKind, disturbances, reading_tasks, remarks
+from fairlap.results.disturbance import (
+    STEAL_SHARE,
+    Disturbance,
+    DisturbanceKind,
+    disturbances,
+    reading_tasks,
+    remarks,
+    stolen_share,
+)
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded.record import Record, Task
 from fairlap_race.contract.watched_machines.canary_margins import CANARY_RATIO
@@ -63,9 +71,15 @@ def said(raced: MachineTable, elasticsearch: tuple[str, ...] = ("a",), rally: st
         (table(), ""),
         (table(replace(QUIET, steal_share=0.051)), "the hypervisor took 5.1 % of its processors' time in task search"),
         (table(replace(QUIET, steal_share=0.3, seconds=4.9)), ""),
+        (table(replace(QUIET, steal_share=0.02, processors=64.0, busy_cores=30.0, own_cores=28.0)), ""),
+        (
+            table(replace(QUIET, steal_share=0.02, processors=64.0)),
+            "took 43 % of the time in which its processors were",
+        ),
+        (table(replace(QUIET, steal_share=0.0015, processors=64.0)), ""),
         (table(replace(QUIET, busy_cores=2.0)), ""),
         (table(replace(QUIET, busy_cores=2.1)), "beside Rally and Elasticsearch something else used 0.6 cores"),
-        (table(replace(QUIET, busy_cores=4.0, processors=64.0)), ""),
+        (table(replace(QUIET, busy_cores=4.0, processors=64.0, steal_share=0.0)), ""),
         (table(replace(QUIET, busy_cores=None, steal_share=None)), ""),
         (table(replace(QUIET, busy_cores=9.0, own_cores=None)), ""),
         (table(replace(QUIET, busy_cores=9.0, elasticsearch_cores=None)), ""),
@@ -285,3 +299,12 @@ def test_a_task_beside_one_that_may_write_does_not_only_read(beside: str, began:
 
     record = Record(tasks=(ran("other", beside, began), ran("search", "search", 20)))
     assert ("search" in reading_tasks(record)) == reads
+
+
+@given(st.sampled_from([1.0, 2.0]), st.floats(0, 1), st.floats(0, 1))
+def test_on_one_or_two_processors_it_is_the_share_of_all_time_that_decides(
+    processors: float, steal: float, busy: float
+) -> None:
+    span = replace(QUIET, processors=processors, steal_share=steal, busy_cores=busy * (1 - steal) * processors)
+    share = stolen_share(span)
+    assert share is not None and (share > STEAL_SHARE) == (steal > STEAL_SHARE)

@@ -14,7 +14,7 @@ from fairlap.api.names import is_race
 from fairlap.api.raw import as_list, as_mapping, is_over_http
 from fairlap.api.spec import Resources
 from fairlap.cli.doctor.neighbours import cores_of
-from fairlap.results.disturbance import Disturbance, DisturbanceKind, disturbances, judged_spans
+from fairlap.results.disturbance import Disturbance, DisturbanceKind, disturbances, judged_spans, stolen_share
 from fairlap_race.contract.watched_machines.cpu_list import count_of
 from fairlap_race.contract.watched_machines.machine_watch import MachineWatch
 
@@ -73,7 +73,7 @@ class RaceSeen:
     remarks: Mapping[str, str] = field(default_factory=dict)
     """the first message of each reason"""
     steal: float | None = None
-    """largest share of a task's processor time (0 to 1) that the hypervisor took; None where unknown"""
+    """largest share of the processor time that a task wanted (0 to 1) which the hypervisor took; None where unknown"""
     steal_of_race: bool = False
     """that share is the whole race's, of which no task is long enough to be judged"""
     canary: tuple[str, ...] | None = None
@@ -195,7 +195,8 @@ def watched(
     """
     if watch is None:
         return race
-    steal = {it.task: it.steal_share for it in judged_spans(watch, unread) if it.steal_share is not None}
+    shares = {it.task: stolen_share(it) for it in judged_spans(watch, unread)}
+    steal = {task: share for task, share in shares.items() if share is not None}
     found = disturbances(
         watch, race.elasticsearch_on, race.load_generator_on, reading, unread,
         over_http=race.kind == OVER_HTTP, in_turn=race.kind == IN_TURN,
