@@ -3,8 +3,7 @@
 Its canary, steal, what else ran, who else wrote to its disk, and times in which all stood still.
 """
 
-from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -13,11 +12,10 @@ from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.as_percent import as_percent
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded.record import Record
-from fairlap_race.contract.recorded.task_spans import task_spans
+from fairlap_race.contract.recorded.task_spans import tasks_at_once
 from fairlap_race.contract.some_of import some_clauses
 from fairlap_race.contract.watched_machines.canary_margins import DISTURBED_WORDS, HASHING, READING_MEMORY, WRITING
 from fairlap_race.contract.watched_machines.machine_watch import Canary, MachineWatch, WatchedSpan
-from fairlap_race.contract.watched_machines.series import Span
 
 STEAL_SHARE, STEAL_CORES = 0.05, 0.1
 """Beyond a tenth of a processor the share is of what was wanted: idle ones lose nothing, however many there are."""
@@ -63,27 +61,9 @@ class Disturbance(NamedTuple):
 
 def reading_tasks(record: Record) -> frozenset[str]:
     """Return the tasks of a race in which Elasticsearch only reads: none beside which one ran that may write."""
-    spans = task_spans(replace(task, measured_from=None) for task in record.tasks if task.type not in _WRITES_NOTHING)
-    writing = _together(it.span for it in spans)
-    reading = [task for task in record.tasks if task.type in _READING]
-    beside = {it.task for it in task_spans(reading) if _overlaps(it.span, writing)}
-    return frozenset(task.task for task in reading) - beside
-
-
-def _together(spans: Iterable[Span]) -> list[Span]:
-    """Return the same times in order, without overlaps."""
-    found: list[Span] = []
-    for span in sorted(spans, key=lambda it: it.start):
-        if found and span.start <= found[-1].end:
-            found[-1] = Span(found[-1].start, max(found[-1].end, span.end))
-        else:
-            found.append(span)
-    return found
-
-
-def _overlaps(span: Span, ordered: Sequence[Span]) -> bool:
-    place = bisect_right(ordered, span.start, key=lambda it: it.end)
-    return place < len(ordered) and ordered[place].start < span.end
+    writing = {task.task for task in record.tasks if task.type not in _WRITES_NOTHING}
+    reading = frozenset(task.task for task in record.tasks if task.type in _READING)
+    return reading - tasks_at_once(record.tasks, writing)
 
 
 def remarks(found: Sequence[Disturbance]) -> Iterator[RaceRemark]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice, takewhile
 from typing import NamedTuple
@@ -51,12 +51,22 @@ class _TaskRun(NamedTuple):
     end: float
     measured_from: float
     task: str
+    counts: bool
 
 
-def tasks_at_once(tasks: Iterable[Task]) -> frozenset[str]:
-    """Return the tasks in whose measured part others ran, their warm-ups included: machines show them all together."""
+def tasks_at_once(tasks: Iterable[Task], others: Collection[str] | None = None) -> frozenset[str]:
+    """Return the tasks in whose measured part others ran, their warm-ups included: machines show them all together.
+
+    `others`: the names of those that count as such; None for all.
+    """
     runs = sorted(
-        _TaskRun(seconds_of(task.started_at) or own.span.start, own.span.end, own.span.start, task.task)
+        _TaskRun(
+            seconds_of(task.started_at) or own.span.start,
+            own.span.end,
+            own.span.start,
+            task.task,
+            others is None or task.task in others,
+        )
         for task in tasks
         for own in task_spans([task])
     )
@@ -66,13 +76,16 @@ def tasks_at_once(tasks: Iterable[Task]) -> frozenset[str]:
         before = min(own.end, latest) - own.measured_from
         if before > least or any(beside > least for beside in _beside(own, islice(runs, place + 1, None))):
             found.add(own.task)
-        latest = max(latest, own.end)
+        if own.counts:
+            latest = max(latest, own.end)
     return frozenset(found)
 
 
 def _beside(own: _TaskRun, later: Iterable[_TaskRun]) -> Iterator[float]:
     """Yield for how many seconds of its measured part each of the later ones, in order, ran; below 0 is none."""
     for other in takewhile(lambda it: it.begun < own.end, later):
+        if not other.counts:
+            continue
         yield min(own.end, other.end) - max(own.measured_from, other.begun)
 
 
