@@ -11,7 +11,8 @@ logarithms, bench/parts/variance_components.py). --state says what a cluster is:
 - duet: the same, and the races of a block in turn, request by request (spec.design.kind).
 
 With --lever, two identical variants without it and two with it race in the same blocks, on fresh clusters of
-log_ingest, so that both are alternating; printed is what becomes of the spread of identical pairs.
+log_ingest, so that both are alternating; printed is what becomes of the spread of identical pairs. Several levers that
+change the same races share the two variants without any: all of them race in the same blocks.
 
     KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --track log_ingest --state kept --label before
     KUBECONFIG=... .venv/bin/python bench/noise.py --namespace NS --state fresh --challenge quick --steady 5m
@@ -31,6 +32,7 @@ left in the cluster. --smallest races one comparison of two blocks of a few requ
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -163,12 +165,27 @@ def source_spec(size: Size) -> Json:
     }  # fmt: skip
 
 
-def lever_spec(lever: Lever, size: Size) -> Json:
-    """Return the spec of a Comparison of two identical variants without a lever and two with it."""
-    template = _template(size, SMALLEST if size.smallest else dict(lever.params))
+def together(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return which of these levers race in the same blocks: those whose races without a lever are the same."""
+    found: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        alike = json.dumps([dict(LEVERS[name].params), dict(LEVERS[name].without)], sort_keys=True)
+        found.setdefault(alike, []).append(name)
+    return [tuple(each) for each in found.values()]
+
+
+def pulled(name: str, levers: Sequence[str]) -> tuple[str, str]:
+    """Return the two variants with the lever `name` of those that race together."""
+    return ON if len(levers) == 1 else (f"{name}-one", f"{name}-two")  # cores-2 would be held to two cores
+
+
+def lever_spec(levers: Sequence[str], size: Size) -> Json:
+    """Return the spec of a Comparison of two identical variants without a lever and two with each of these."""
+    first = LEVERS[levers[0]]
+    template = _template(size, SMALLEST if size.smallest else dict(first.params))
     template["elasticsearch"] = throwaway.built(size.smallest)
     minutes, variants = 61, list[Json]()
-    for names, patch in ((OFF, lever.without), (ON, lever.with_it)):
+    for names, patch in ((OFF, first.without), *((pulled(each, levers), LEVERS[each].with_it) for each in levers)):
         for name in names:
             # Variants must differ in something: here in when a race is given up.
             variants.append({"name": name, "patch": {**patch, "timeouts": {"race": f"{minutes}m"}}})
@@ -222,13 +239,13 @@ def planned(kubectl: Kubectl, size: Size) -> list[series.Planned]:
     if size.levers:
         return [
             series.Planned(
-                {**common, "lever": name},
-                throwaway.comparison(f"noise-lever-{name}", BENCH, lever_spec(LEVERS[name], size)),
+                {**common, "lever": " ".join(levers)},
+                throwaway.comparison(f"noise-lever-{levers[0]}", BENCH, lever_spec(levers, size)),
                 prepare,
                 keep,
                 pairs=True,
             )
-            for name in size.levers
+            for levers in together(size.levers)
         ]
     name = f"noise-{size.track.replace('_', '-')}-{size.state[0]}"  # a Comparison's name has 20 characters at most
     return [
@@ -259,9 +276,13 @@ def tables(lines: Sequence[Json], size: Size) -> str:
     machine = next((line["machine"] for line in known if line.get("machine")), "") or "not told"
     head = f"{in_words(size)}, label {size.label or 'none'}, machine: {machine}"
     if size.levers:
-        found = [(name, [line for line in known if line["key"].get("lever") == name]) for name in size.levers]
-        titles = {name: f"**{name}**: {LEVERS[name].words}" for name in size.levers}
-        return "\n\n".join([head, *(lever_table(titles[name], its, OFF, ON) for name, its in found if its)])
+        found = [
+            lever_table(f"**{name}**: {LEVERS[name].words}", its, OFF, pulled(name, levers))
+            for levers in together(size.levers)
+            if (its := [line for line in known if line["key"].get("lever") == " ".join(levers)])
+            for name in levers
+        ]
+        return "\n\n".join([head, *found])
     races = sum(len(line["measured"]) for line in known)
     return "\n\n".join(
         [

@@ -90,7 +90,7 @@ def test_engines_that_have_no_room_are_told_before_they_are_built(told: list[str
 
 @pytest.mark.parametrize("name", noise.LEVERS)
 def test_a_lever_is_two_pairs_of_the_same(name: str) -> None:
-    spec = ComparisonSpec.model_validate(noise.lever_spec(noise.LEVERS[name], size("--lever", name)))
+    spec = ComparisonSpec.model_validate(noise.lever_spec([name], size("--lever", name)))
     off, again, on, on_again = (
         {key: value for key, value in each.spec.items() if key != "timeouts"} for each in expand(spec)
     )
@@ -100,8 +100,36 @@ def test_a_lever_is_two_pairs_of_the_same(name: str) -> None:
     assert found.fair and not found.not_comparable, found.sentence
 
 
+def test_levers_on_the_same_races_share_those_without_any() -> None:
+    asked = ("warm", "pretouch", "longer", "warmup", "cores", "steady", "warm")
+    assert noise.together(asked) == [("warm", "longer", "cores", "steady"), ("pretouch",), ("warmup",)]
+    levers = noise.together(asked)[0]
+    spec = ComparisonSpec.model_validate(noise.lever_spec(levers, size(*[f"--lever={name}" for name in levers])))
+    found = {each.name: {**each.spec, "timeouts": None} for each in expand(spec)}
+    assert list(found)[:4] == ["off-1", "off-2", "warm-one", "warm-two"] and len(found) == 10
+    for name in levers:
+        alone = ComparisonSpec.model_validate(noise.lever_spec([name], size("--lever", name)))
+        assert [{**each.spec, "timeouts": None} for each in expand(alone)] == [
+            found[each] for each in (*noise.OFF, *noise.pulled(name, levers))
+        ]
+    told = diff(spec, expand(spec), [])
+    assert told.fair and not told.not_comparable, told.sentence
+
+
+def test_levers_that_raced_together_have_a_table_each() -> None:
+    asked, rng, races = size("--lever", "warm", "--lever", "steady"), random.Random(3), []
+    for block in range(1, 7):
+        for name in (*noise.OFF, "warm-one", "warm-two", "steady-one", "steady-two"):
+            races.append({"block": block, "variant": name, "numbers": [["search", "throughput", rng.uniform(9, 11)]]})
+    (planned,) = noise.planned(None, asked)  # type: ignore[arg-type]
+    assert planned.key["lever"] == "warm steady" and planned.name == "noise-lever-warm"
+    text = noise.tables([{"key": planned.key, "measured": races}], asked)
+    assert "**warm**: 4,000 searches" in text and "**steady**: race.steady" in text
+    assert text.count("| search throughput | 6 |") == 2
+
+
 def test_a_longer_warm_up_in_seconds_is_all_that_its_lever_changes_of_searches_that_are_timed() -> None:
-    spec = ComparisonSpec.model_validate(noise.lever_spec(noise.LEVERS["warmup"], size("--lever", "warmup")))
+    spec = ComparisonSpec.model_validate(noise.lever_spec(["warmup"], size("--lever", "warmup")))
     off, _, on, _ = (each.spec["race"]["params"] for each in expand(spec))
     assert on == {**off, "search_warmup_time_period": 60}
     assert (off["search_warmup_time_period"], off["search_time_period"]) == (10, 30), "the defaults of the track"
@@ -297,7 +325,7 @@ def test_flags_that_say_nothing_are_refused(
 
 @pytest.mark.parametrize(("words", "disturbed"), [((), None), (("--count-disturbed",), "Count")])
 def test_blocks_of_a_disturbed_machine_count_where_it_is_said(words: tuple[str, ...], disturbed: str | None) -> None:
-    for spec in (noise.lever_spec(noise.LEVERS["warm"], size(*words)), noise.source_spec(size(*words))):
+    for spec in (noise.lever_spec(["warm"], size(*words)), noise.source_spec(size(*words))):
         assert spec["design"].get("disturbed") == disturbed
 
 
@@ -368,7 +396,11 @@ def test_lines_go_through_the_file_with_what_was_measured(tmp_path: Path) -> Non
 
 
 def test_a_dry_run_prints_manifests_and_tables_need_no_cluster(tmp_path: Path) -> None:
-    for words, kinds in ((("--lever", "warm", "--lever", "cores"), 2), (("--state", "targets"), 4), ((), 1)):
+    for words, kinds in (
+        (("--lever", "warm", "--lever", "cores", "--lever", "pretouch"), 2),
+        (("--state", "targets"), 4),
+        ((), 1),
+    ):
         argv = [sys.executable, "bench/noise.py", "--dry-run", *words]
         done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode == 0, done.stderr
