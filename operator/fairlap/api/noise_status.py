@@ -23,8 +23,8 @@ class NumberNoise(Answer):
     """The same from block to block in Comparisons of the same work on the same machines, in the last 30 days; absent
     where there were none."""
     smallest_visible: float | None = None
-    """The smallest difference in per cent that so many pairs find four times in five; absent while the noise is
-    unknown."""
+    """The smallest difference in per cent that a Comparison of one gate and the default design, at its look after so
+    many pairs, finds four times in five; absent while the noise is unknown."""
     message: Text = ""
     """That in a sentence, or why it is unknown."""
 

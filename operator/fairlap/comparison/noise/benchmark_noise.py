@@ -13,7 +13,7 @@ from fairlap.api.block_record import Measured
 from fairlap.api.noise_status import MOST_NOISY_TASKS, Noise, NumberNoise, TaskNoise
 from fairlap.comparison.numbers.benchmark_numbers import NodesUse, nodes_use, task_numbers, whole_numbers
 from fairlap.comparison.terms.gate_metrics import LATENCIES, METRICS, SERVICE_TIMES, family
-from fairlap.statistics.gates import NO_SPREAD, smallest_visible
+from fairlap.statistics.gates import NO_SPREAD, SEQUENTIAL, smallest_visible
 from fairlap.statistics.moderation import Prior, fitted_to
 from fairlap.wording.counts import counted
 from fairlap.wording.percentages import two_digits
@@ -22,6 +22,8 @@ from fairlap_race.contract.watched_machines.resources import MachineTable
 
 PAIRS: Final = 5
 """of races, which is what a Comparison of a middling difference takes"""
+_ALPHA: Final = next(look.alpha for look in SEQUENTIAL if look.blocks == PAIRS)
+"""What the default design may err by at that look: a test at 5 % would promise more than such a Comparison sees."""
 _MOST_SPREAD: Final = math.log(100)
 """of a log ratio; beyond it a percentage says nothing any more"""
 _ROOM: Final = 60_000
@@ -150,7 +152,7 @@ def _number(metric: str, logs: Sequence[float], history: History) -> NumberNoise
     if spread > _MOST_SPREAD:
         text = f"two races of the same thing differ by a factor of 100 and more: {PAIRS} pairs show nothing here"
         return said.model_copy(update={"message": text})
-    visible = round(100 * smallest_visible(spread, PAIRS), 2)
+    visible = round(100 * smallest_visible(spread, PAIRS, _ALPHA), 2)
     text = f"a difference below {two_digits(visible)} % cannot be seen with {PAIRS} pairs here"
     return said.model_copy(update={"smallest_visible": visible, "message": text})
 

@@ -28,6 +28,7 @@ from fairlap_race.rally.inside import (
     lean_documents,
     next_step_at_once,
     prolonged_warmup,
+    same_choices,
     search_rates,
     steps_in_the_track,
     store_documents,
@@ -246,6 +247,7 @@ def install(directory: Path) -> None:
     lean_documents.install(metrics.InMemoryMetricsStore)
     telemetry_file.install(directory, metrics.MetricsStore, telemetry.SegmentStats, telemetry.TransformStatsRecorder)
     store_documents.install(directory, racecontrol.BenchmarkCoordinator, metrics.IndexTemplateProvider)
+    same_choices.install(driver, track_package)
     prolonged_warmup.install(directory, driver, metrics.SampleType)
     taking_turns.install(directory, driver)
     search_rates.install(directory, driver, metrics.SampleType, _names)
