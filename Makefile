@@ -50,7 +50,7 @@ lint: venv ## ruff and mypy
 	MYPY_CACHE_DIR="$(MYPY_CACHE)" $(if $(shell command -v flock),flock "$(MYPY_CACHE)") $(BIN)/mypy operator/fairlap operator/fairlap_race operator/fairlap_docs localkube
 check: lint test-unit ## the gate before each commit: lint, types, pure tests
 test-unit: venv ## the pure parts alone
-	$(BIN)/pytest -n 4 --dist worksteal -q tests/unit  # some wait for seconds, one after the other in a file
+	$(BIN)/pytest -n 4 --dist worksteal -q -m "not long" tests/unit  # some wait for seconds, one after the other in a file
 .PHONY: test prepare test-unit test-full-size test-rally test-race test-api test-e2e test-together
 test: prepare test-together test-e2e ## everything
 prepare:  # what is built is mostly waited for: the gate passes meanwhile
@@ -90,7 +90,8 @@ pictures: venv chromium $(AXE) ## the pictures in docs/pictures, made by that te
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
 	$(BIN)/pytest -n 4 --dist loadfile --durations=25 -m "not long" tests/e2e
 .PHONY: test-long
-test-long: venv venv-rally cluster ## what takes longest of the races, the API and the end-to-end tests, one after the other
+test-long: venv venv-rally cluster ## what takes longest of the pure tests, the races, the API and the end-to-end tests, one after the other
+	$(BIN)/pytest -n 2 -q -m long tests/unit
 	$(BIN)/pytest -m long tests/race  # apart: it takes a network of its own
 	$(BIN)/pytest -n 4 -m long tests/api
 	$(BIN)/pytest -m long tests/e2e

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from fairlap.api.block_record import KEY_BLOCK, BlockRecord, RaceRecord
+from fairlap.api.block_record import RaceRecord
 from fairlap.comparison.facts.disturbed_race import DISTURBED
-from fairlap.comparison.numbers.block_pack import unpack_block
+from fairlap.comparison.numbers.block_pack import block_in_config_map
 from fairlap.comparison.terms.gate_metrics import DEFAULT_MARGINS, LATENCIES
-from fairlap_race.contract.config_maps import unpacked
 from parts.kubectl import Json, Kubectl
 from parts.variance_components import Costs, Nested
 
@@ -41,7 +40,7 @@ def measured(kubectl: Kubectl, status: Json) -> Json:
     for block in status.get("blocks", ()):
         disturbed = block.get("valid") is False and block.get("reason") == DISTURBED
         record = block.get("record") if block.get("valid") or disturbed else None
-        found = _block(kubectl.get("configmap", str(record))) if record else None
+        found = block_in_config_map(kubectl.get("configmap", str(record))) if record else None
         for race in found.races if found else ():
             if race.valid and disturbed:
                 aside.append({"block": f"{block['number']}, attempt {block.get('attempt', 1)}", **_race(race)})
@@ -56,11 +55,6 @@ def measured(kubectl: Kubectl, status: Json) -> Json:
         if race.get("seconds")
     ]
     return {"measured": races, "filled": filled, "machine": machine, **({"aside": aside} if aside else {})}
-
-
-def _block(config_map: Json) -> BlockRecord | None:
-    text = unpacked(str((config_map.get("binaryData") or {}).get(KEY_BLOCK) or ""))
-    return unpack_block(text) if text is not None else None
 
 
 def _race(race: RaceRecord) -> Json:

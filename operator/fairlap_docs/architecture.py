@@ -22,7 +22,7 @@ def architecture() -> str:
 def picture() -> str:
     """Return the rooms in the order of their floors: a row says whom a room may import, a column who may import it.
 
-    Nothing stands to the right of a room itself: it knows none of those below it.
+    Nothing stands to the right of a room itself: it knows none of those later in the table, on higher floors.
     """
     rooms = list(FLOORS)
     short = [name.partition(".")[2] or name for name in rooms]

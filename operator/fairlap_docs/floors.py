@@ -1,4 +1,5 @@
-"""Who may import whom: one row a room, and a room may know only rooms that stand above it in this table.
+"""Who may import whom: one row a room, and a room may know only rooms that stand earlier in this
+table, that is on lower floors.
 
 `tests/unit/house/test_imports.py` enforces it, and the picture in docs/architecture.md is drawn from it. A room is a
 package or, where one package has two floors, a module of it; the most exact name counts. Large rooms have shelves.
@@ -65,7 +66,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap.api", "fairlap.wording", "fairlap.statistics", "fairlap.comparison.terms", "fairlap.comparison.facts",
         "fairlap.comparison.numbers",
     ),
-    # What decisions stand on; above it explain, then verdict, then the decisions themselves.
+    # What decisions stand on; on the floors after it explain, then verdict, then the decisions themselves.
     "fairlap.plan.basis": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.wording",
     ),
@@ -88,7 +89,7 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap.plan.verdict", "fairlap.plan.acceptance", "fairlap.plan",
     ),
     "fairlap.plan.benchmark": ("fairlap.api", "fairlap.plan.basis", "fairlap.plan", "fairlap.plan.stages"),
-    # A Comparison is decided above its Benchmarks: it knows what they would refuse.
+    # A Comparison is decided on a higher floor than its Benchmarks: it knows what they would refuse.
     "fairlap.plan.comparison": (
         "fairlap_race.contract", "fairlap.settings", "fairlap.api", "fairlap.queue", "fairlap.wording",
         "fairlap.statistics",

@@ -127,6 +127,7 @@ def test_what_the_specs_show_to_be_unfair_is_never_raced(stage: Stage, plane: Co
         assert not stage.all("benchmarks", namespace) and not stage.runs(namespace)
 
 
+@pytest.mark.long
 def test_a_deleted_race_and_a_failed_one_are_raced_again(stage: Stage, plane: ControlPlane, namespace: str) -> None:
     """As whole blocks, each with its reason; the race that fails again and again ends it all."""
     stage.behave(namespace, **FAST)
@@ -155,6 +156,7 @@ def test_a_deleted_race_and_a_failed_one_are_raced_again(stage: Stage, plane: Co
         assert len([b for b in status["blocks"] if not b["valid"]]) == 2
 
 
+@pytest.mark.long
 def test_disturbed_blocks_are_raced_again_until_the_bound_is_spent(
     stage: Stage, plane: ControlPlane, namespace: str
 ) -> None:
@@ -181,6 +183,7 @@ def test_disturbed_blocks_are_raced_again_until_the_bound_is_spent(
         assert status["findings"][0] == "the machine was disturbed in 2 of the 2 blocks that count"
 
 
+@pytest.mark.long
 def test_a_saturated_load_generator_is_a_finding(stage: Stage, plane: ControlPlane, namespace: str) -> None:
     stage.behave(namespace, race="saturated", **FAST)
     with comparing(plane, namespace):
@@ -205,6 +208,7 @@ def test_one_that_is_deleted_in_a_block_leaves_nothing(stage: Stage, plane: Cont
         stage.is_clean(namespace)
 
 
+@pytest.mark.long
 def test_strangers_share_no_machine_with_a_block(stage: Stage, plane: ControlPlane, namespace: str) -> None:
     """And a Benchmark that names somebody's Comparison as its owner never races."""
     stage.behave(namespace, **FAST)
@@ -232,7 +236,10 @@ def test_strangers_share_no_machine_with_a_block(stage: Stage, plane: ControlPla
             stage.delete("comparisons" if name == "cmp" else "benchmarks", namespace, name)
 
 
-@pytest.mark.parametrize("design", [DUET, {**KEPT, "kind": "Duet"}], ids=["fresh", "kept"])
+@pytest.mark.parametrize(
+    "design",
+    [pytest.param(DUET, id="fresh"), pytest.param({**KEPT, "kind": "Duet"}, id="kept", marks=pytest.mark.long)],
+)
 def test_races_in_turn_are_raced_together_in_one_place(
     stage: Stage, plane: ControlPlane, namespace: str, design: Json
 ) -> None:
@@ -260,6 +267,7 @@ def in_block(stage: Stage, namespace: str, number: int) -> bool:
     return any(name.startswith(f"cmp-{number}") for name in raced(stage, namespace))
 
 
+@pytest.mark.long
 def test_with_places_for_others_races_in_turn_share_their_machine(
     stage: Stage, plane: ControlPlane, namespace: str
 ) -> None:

@@ -238,7 +238,7 @@ def test_each_remark_is_said_with_its_reason_and_too_many_of_one_are_counted(
     told = conditions(status)
     assert told["ScheduleNotKept"] == ("True", "ScheduleNotKept")
     assert told["LoadGeneratorShared"][0] == ("True" if Reason.LOAD_GENERATOR_SHARED in expected else "False")
-    assert told["LoadGeneratorSaturated"] == ("False", "No"), "it was throttled for a moment only"
+    assert told["LoadGeneratorSaturated"] == ("False", "NotRemarked"), "it was throttled for a moment only"
 
 
 @pytest.mark.produces(Reason.ENVIRONMENT_CHANGED)

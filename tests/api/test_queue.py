@@ -17,6 +17,7 @@ HOLD = "tests.example/hold"
 GIT = {"race__track": {"git": {"url": "https://git.example/tracks", "revision": "main", "path": "mine"}}}
 
 
+@pytest.mark.long
 def test_a_flood_of_checks_runs_a_few_at_a_time(stage: Stage, namespace: str, install: Install) -> None:
     """Each check fails, which ends its Benchmark; the operator is killed in the middle of it."""
     stage.behave(namespace, race="track", steps=("check",), run=(0.1, 0.2))
@@ -80,6 +81,7 @@ def test_who_finds_no_machine_lets_others_go_first(stage: Stage, namespace: str)
     stage.is_clean(namespace)
 
 
+@pytest.mark.long
 def test_who_finds_no_machine_lets_go_for_one_that_is_still_in_its_check(stage: Stage, namespace: str) -> None:
     """The check may find no machine either, because of the cluster that waits there: then nobody would ever line up."""
     operator = Operator(stage.plane, namespace)

@@ -171,6 +171,7 @@ def test_an_older_definition_is_said_and_is_no_flood(stage: Stage, plane: Contro
     )
 
 
+@pytest.mark.long
 def test_a_blind_watch_on_jobs_is_survived(stage: Stage, plane: ControlPlane, namespace: str) -> None:
     with running(plane, namespace, BLIND, FAIRLAP_RESYNC_SECONDS="2"):
         stage.apply(benchmark(namespace, smokeTest=False))

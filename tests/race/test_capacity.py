@@ -67,6 +67,7 @@ def what_is_found(record: Record) -> CapacityResult:
     return found
 
 
+@pytest.mark.long
 def test_rally_finds_what_one_client_carries(runner: Runner, tmp_path: Path) -> None:
     operation = {"operation-type": "sleep", "name": "held", "duration": HELD, "include-in-reporting": True}
     held = {"name": "held", "operation": operation, "time-period": 2}
@@ -126,6 +127,7 @@ def test_k6_finds_what_the_server_carries(http_race: Callable[..., Record], time
     proves_a_search(record, 1 / HELD)
 
 
+@pytest.mark.long
 def test_clients_that_are_too_few_are_not_taken_for_the_server(
     http_race: Callable[..., Record], patient: TimedServer
 ) -> None:

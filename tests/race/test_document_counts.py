@@ -106,6 +106,7 @@ def test_a_document_too_many_behind_an_alias(run: Run, elasticsearch: Elasticsea
 SLOW = {**BULK, "target-throughput": 20, "clients": 1, "operation": {**BULK["operation"], "bulk-size": 5}}
 
 
+@pytest.mark.long
 def test_a_bulk_that_its_neighbour_ends(run: Run, elasticsearch: Elasticsearch, tmp_path: Path) -> None:
     parallel = {"parallel": {"completed-by": "search", "tasks": [SLOW, search(seconds=3)]}}
     ran = run(write(tmp_path / "t", CREATE, parallel))
@@ -151,6 +152,7 @@ def raw(name: str, method: str, path: str, body: Json | None = None) -> Json:
     return {"name": name, "operation": operation if body is None else {**operation, "body": body}}
 
 
+@pytest.mark.long
 def test_an_index_that_the_schedule_closes(run: Run, tmp_path: Path) -> None:
     """With it Elasticsearch refuses what is asked of all indices, and nobody can count what is in it."""
     seed, shut = raw("seed", "PUT", "/tt/_doc/1", {"n": 1}), raw("shut", "POST", "/t/_close")
@@ -320,6 +322,7 @@ def test_a_user_knows_better(run: Run, tmp_path: Path) -> None:
 DEFAULT: Json = {"settings": {"index.default_pipeline": "p"}}
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.PIPELINE_NOT_APPLIED)
 def test_a_default_pipeline_that_every_document_passes_by(run: Run, tmp_path: Path) -> None:
     ran = run(write(tmp_path / "t", put("p", SETS), CREATE, BULK, actions=lines(_none=DOCUMENTS), **DEFAULT))

@@ -117,6 +117,7 @@ def test_searches_of_every_kind_that_do_what_they_are_for(runner: Runner, tmp_pa
     }
 
 
+@pytest.mark.long
 def test_searches_of_every_kind_that_reach_or_find_nothing(runner: Runner, tmp_path: Path) -> None:
     nowhere = (
         pages("scroll-search", "nope-*"),

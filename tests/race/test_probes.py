@@ -15,6 +15,7 @@ from .server import Elasticsearch
 from .test_replay import DOCUMENTS, SEARCH, counted, replay
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.CONDITION_NOT_MET)
 def test_too_few_unique_requests_hit_more_often_than_was_asked_for(
     runner: Runner, elasticsearch: Elasticsearch, tmp_path: Path

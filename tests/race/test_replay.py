@@ -39,6 +39,7 @@ def counted(elasticsearch: Elasticsearch) -> tuple[int, int]:
     return node["indices"]["request_cache"]["hit_count"], node["indices"]["request_cache"]["miss_count"]
 
 
+@pytest.mark.long
 def test_the_request_cache_hits_as_often_as_was_asked_for(
     runner: Runner, elasticsearch: Elasticsearch, tmp_path: Path
 ) -> None:

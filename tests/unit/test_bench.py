@@ -71,6 +71,7 @@ def test_both_sizes_are_benchmarks(overhead: ModuleType) -> None:
         overhead.BenchmarkSpec.model_validate(spec)
 
 
+@pytest.mark.long
 def test_simulated_comparisons_err_as_seldom_as_promised() -> None:
     argv = [sys.executable, "bench/error_rates.py", "--smallest"]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
@@ -79,6 +80,7 @@ def test_simulated_comparisons_err_as_seldom_as_promised() -> None:
     assert len(titles) == 4 and "| right | " in done.stdout
 
 
+@pytest.mark.long
 def test_what_racing_on_costs_is_simulated() -> None:
     argv = [sys.executable, "bench/racing_on.py", "--smallest"]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
@@ -87,6 +89,7 @@ def test_what_racing_on_costs_is_simulated() -> None:
     assert len(titles) == 6 and "| a quarter of it | 10% | " in done.stdout
 
 
+@pytest.mark.long
 def test_simulated_searches_for_a_capacity_end() -> None:
     argv = [sys.executable, "bench/capacity.py", "--smallest"]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)

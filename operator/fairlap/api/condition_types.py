@@ -36,7 +36,7 @@ class ConditionReason(StrEnum):
     CLUSTER_KEPT = "ClusterKept"
     AS_ASKED = "AsAsked"
     ALL_CHECKS_PASSED = "AllChecksPassed"
-    NOT_REMARKED = "No"
+    NOT_REMARKED = "NotRemarked"
     RACES_VALID = "RacesValid"
     REHEARSED = "Rehearsed"
 

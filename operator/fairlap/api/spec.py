@@ -258,7 +258,8 @@ class Elasticsearch(Api):
     resources: Resources = Resources(limits=ResourceList(memory="2Gi"))
     """CPU and memory of each node. Requests are the limits unless written otherwise, so that neighbours change nothing.
     Without any CPU a node is given one whole processor where the machines have enough, else a share of all, and
-    status.nodeProcessors says which; with a CPU request alone it uses whatever is idle, and the numbers depend on what
+    status.nodeProcessors says which; in clusters that a Comparison keeps or races in turn it requests 100m instead, as
+    the specs of their Benchmarks say. With a CPU request alone it uses whatever is idle, and the numbers depend on what
     else runs there."""
     storage: Storage = Storage(ephemeral=Ephemeral())
     """Where each node keeps its data."""

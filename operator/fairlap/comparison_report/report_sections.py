@@ -40,7 +40,9 @@ def section(key: str, heading: str, *children: Child) -> Markup:
 def verdict(view: ComparisonView) -> Markup:
     """Return what stands first: the verdict as a word and a sentence, the gate, fairness, and what it cost."""
     word, mood = _word(view)
-    facts = [_passed(view), _fair(view), *_extent(view)]
+    gate = _condition(view, "GatePassed", "Gate", "passed", unknown="not decided")
+    fair = _condition(view, "Fair", "Fair", "fair", unknown="not known")
+    facts = [gate, fair, *_extent(view)]
     shown = element(
         "dl", [element("div", element("dt", what), element("dd", said)) for what, said in facts], class_="facts"
     )
@@ -191,20 +193,13 @@ def _word(view: ComparisonView) -> tuple[Child, str]:
     return [sign, " ", element("strong", view.verdict), f" – {view.verdict_words}"], _MOODS.get(view.verdict, "open")
 
 
-def _passed(view: ComparisonView) -> tuple[str, Child]:
-    status, reason, message = view.condition("GatePassed")
+def _condition(view: ComparisonView, kind: str, name: str, word: str, *, unknown: str) -> tuple[str, Child]:
+    """Return a condition by its name for people, with `word` where it is true; what is said of it goes before."""
+    status, reason, message = view.condition(kind)
     if status not in ("True", "False"):
-        return "Gate", message or "not decided"
-    word = "✓ passed" if status == "True" else "✕ not passed"
-    return "Gate", [element("strong", word), f" – {message or reason}"]
-
-
-def _fair(view: ComparisonView) -> tuple[str, Child]:
-    status, reason, message = view.condition("Fair")
-    if status not in ("True", "False"):
-        return "Fair", message or "not known"
-    word = "✓ fair" if status == "True" else "✕ not fair"
-    return "Fair", [element("strong", word), f" – {message or reason}"]
+        return name, message or unknown
+    shown = f"✓ {word}" if status == "True" else f"✕ not {word}"
+    return name, [element("strong", shown), f" – {message or reason}"]
 
 
 def _extent(view: ComparisonView) -> list[tuple[str, Child]]:

@@ -1,6 +1,5 @@
 """Asks Prometheus, over HTTP with bounds on time and size; the only file that knows how to reach it."""
 
-import base64
 import json
 import ssl
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, Final
 import aiohttp
 
 from fairlap.settings import PrometheusSettings
+from fairlap_race.contract.secrets import basic
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=20, connect=5)
 _MOST_BYTES: Final = 16 << 20
@@ -56,7 +56,7 @@ class Prometheus:
         if token:
             return {"Authorization": f"Bearer {token}"}
         if user and password:
-            return {"Authorization": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}
+            return {"Authorization": f"Basic {basic(user, password)}"}
         return {}
 
     def _secret(self, name: str) -> str:

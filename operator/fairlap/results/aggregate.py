@@ -21,7 +21,7 @@ from fairlap.api.status import (
 from fairlap.api.sweep_spec import Objective
 from fairlap.results.capacity_found import capacity_result
 from fairlap.results.race_figures import error_rate, figure
-from fairlap.results.remarks import RaceRemark, within
+from fairlap.results.remarks import RaceRemark, first_that_fit
 from fairlap.results.sweep_curve import sweep_result
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded.http_record import HttpAnswers
@@ -96,7 +96,7 @@ def _tasks(records: Sequence[Record]) -> list[TaskResult]:
         for task in record.comparable_tasks:
             if task.task in runs:
                 runs[task.task].append(task)
-    return within((_task(of_all_races) for of_all_races in runs.values()), _ROOM_OF_TASKS)
+    return first_that_fit((_task(of_all_races) for of_all_races in runs.values()), _ROOM_OF_TASKS)
 
 
 def remarks(record: Record, results: Results, indices: int) -> Iterator[RaceRemark]:
@@ -196,7 +196,7 @@ def _pipelines(records: Sequence[Record]) -> list[PipelineResult]:
         if count and millis:
             failed = total(it.failed for it in ran)
             results.append(PipelineResult(name=name, count=count, time_millis=millis, failed=failed))
-    return within(results, _ROOM_OF_PIPELINES)
+    return first_that_fit(results, _ROOM_OF_PIPELINES)
 
 
 def total(numbers: Iterable[int]) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fairlap.api.machine_status import MachineEvidence
 from fairlap.api.status import Environment, NodeCopies
-from fairlap.results.remarks import RaceRemark, within
+from fairlap.results.remarks import RaceRemark, first_that_fit
 from fairlap.wording.counts import counted
 from fairlap_race.contract.reasons import Reason
 
@@ -91,4 +91,4 @@ def remark(first: str, found: list[str]) -> RaceRemark:
 
 def noted(earlier: list[str], race: str, found: list[str]) -> list[str]:
     """Return the differences of all races so far, as the status has room for them."""
-    return within([*earlier, *(f"{race}: {text}"[:_LONGEST_SENTENCE] for text in found)], 20_000)[:100]
+    return first_that_fit([*earlier, *(f"{race}: {text}"[:_LONGEST_SENTENCE] for text in found)], 20_000)[:100]

@@ -7,11 +7,12 @@ from typing import Any
 from fairlap.api.base import Json
 from fairlap.api.status import MOST_HTTP_HOSTS, MOST_INDICES, Environment, IndexEvidence
 from fairlap.results import lucene_codec, shards
-from fairlap.results.remarks import within
+from fairlap.results.remarks import first_that_fit
+from fairlap_race.contract.index_settings import CODEC, REPLICAS, SHARDS
 from fairlap_race.contract.recorded.http_record import HttpHost
 from fairlap_race.contract.recorded.record import IndexRecord, Record, Shard
 
-_TYPED = ("index.number_of_shards", "index.number_of_replicas", "index.codec")
+_TYPED = (SHARDS, REPLICAS, CODEC)
 
 
 def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generators: Sequence[Json]) -> Environment:
@@ -24,27 +25,29 @@ def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generat
         lucene_version=found.lucene_version or "",
         java=", ".join(sorted({f"{n.java_version} ({n.java_vendor})" for n in found.nodes if n.java_version})),
         jvm=sorted({n.jvm for n in found.nodes if n.jvm})[:10],
-        jvm_flags=within((flag for flag in (node.jvm_arguments if node else ()) if flag.startswith("-X")), 20_000),
+        jvm_flags=first_that_fit(
+            (flag for flag in (node.jvm_arguments if node else ()) if flag.startswith("-X")), 20_000
+        ),
         heap_bytes=node.heap_bytes if node else None,
         gc=list(node.gc) if node else [],
         nodes=len(found.nodes),
-        plugins=within(found.plugins or (), 5_000)[:50],
+        plugins=first_that_fit(found.plugins or (), 5_000)[:50],
         images=_images(elasticsearch_pods, "elasticsearch"),
         qos_class=", ".join(sorted({pod["status"].get("qosClass") or "" for pod in elasticsearch_pods} - {""})),
         rally_version=record.rally.version or "",
         rally_image=", ".join(_images(load_generators, "rally")),
         k6_version=(record.http.k6_version if record.http else None) or "",
-        http_hosts=within(map(_host, record.http.hosts if record.http else ()), 20_000)[:MOST_HTTP_HOSTS],
+        http_hosts=first_that_fit(map(_host, record.http.hosts if record.http else ()), 20_000)[:MOST_HTTP_HOSTS],
         rally_poll_intervals={name[:100]: wait for name, wait in record.rally.poll_intervals.items()},
         track_digest=record.track.digest or "",
         track_repository=record.track.repository or "",
         track_revision=record.track.revision or "",
-        corpora=within((it.line for it in record.track.corpora[:100]), 50_000),
-        track_params=json.dumps(dict(record.track.params), sort_keys=True),
-        indices=within(
+        corpora=first_that_fit((it.line for it in record.track.corpora[:100]), 50_000),
+        track_params=json.dumps(dict(record.track.params), sort_keys=True) if record.track.params else "",
+        indices=first_that_fit(
             (_index(it, record, copies.get(it.name, ())) for it in (record.indices or ())[:MOST_INDICES]), 150_000
         ),
-        node_data=within(shards.node_data(record, most=50), 30_000),
+        node_data=first_that_fit(shards.node_data(record, most=50), 30_000),
     )
 
 
@@ -61,7 +64,7 @@ def _index(index: IndexRecord, record: Record, copies: Sequence[Shard]) -> Index
         algorithm=lucene_codec.algorithm(index.codec, record.environment.version),
         settings={name: _shown(value) for name, value in index.settings.items() if name not in _TYPED},
         health=index.health or "",
-        placement=shards.short(copies, index.name),
+        placement=shards.placement_words(copies, index.name),
         copies_per_node=shards.copies_per_node(copies),
         documents=index.documents,
         primary_bytes=index.primary_bytes,

@@ -10,6 +10,7 @@ from fairlap.api.machine_status import MachineEvidence, SettingsEvidence
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.results.cores import exclusive, without_claims_of_others
 from fairlap_race.contract.recorded.record import Record
+from fairlap_race.contract.watched_machines import proc_files
 from fairlap_race.contract.watched_machines.cpu_list import ONLINE, count_of, numa_nodes_of
 from fairlap_race.contract.watched_machines.machine_settings import MachineSettings, parse, sections
 from fairlap_race.contract.watched_machines.resources import ELASTICSEARCH, MachineTable
@@ -32,19 +33,16 @@ class MachineFacts(NamedTuple):
 def facts_of(text: str) -> MachineFacts:
     """Return the facts in /proc/cpuinfo, /proc/meminfo and /proc/self/status, all in one text (proc(5)).
 
-    ARM's kernels give the CPU's model as two numbers. Settings are known only where the text has some of their files.
+    Settings are known only where the text has some of their files.
     """
-    files = sections(text)
-    memory = re.fullmatch(r"(\d{1,15}) kB", _value("MemTotal", text))
-    maker, part = _value("CPU implementer", text), _value("CPU part", text)
-    cpus = _value("Cpus_allowed_list", text)
-    model = _value("model name", text) or (f"implementer {maker} part {part}" if maker and part else "")
+    files, cpus = sections(text), _short(proc_files.allowed_cpus(text))
+    model = proc_files.cpu_model(text)
     return MachineFacts(
-        cpu_model=model[:_LONGEST] or None,
-        memory_bytes=int(memory[1]) * 1024 if memory else None,
-        numa_nodes=count_of(_value("Mems_allowed_list", text)),
-        cpus=cpus if count_of(cpus) and len(cpus) <= _LONGEST else None,
-        cpu_numa_nodes=_short(numa_nodes_of(cpus, files)),
+        cpu_model=model and model[:_LONGEST],
+        memory_bytes=proc_files.memory_bytes(text),
+        numa_nodes=proc_files.numa_nodes(text),
+        cpus=cpus,
+        cpu_numa_nodes=_short(numa_nodes_of(cpus or "", files)),
         processors=_processors(files, text),
         settings=parse(files) if any(path.startswith("/sys/") for path in files) else None,
     )
@@ -58,11 +56,6 @@ def _processors(files: Mapping[str, str], text: str) -> int | None:
 
 def _short(text: str | None) -> str | None:
     return text if text and len(text) <= _LONGEST else None
-
-
-def _value(key: str, text: str) -> str:
-    found = re.search(rf"^{key}[ \t]*:[ \t]*(\S.*)$", text, re.MULTILINE)
-    return found[1].strip() if found else ""
 
 
 def machine_evidence(

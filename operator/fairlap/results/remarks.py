@@ -14,7 +14,7 @@ _ROOM = 8000
 _SHORTEST = 190
 
 
-def within(things: Iterable[T], characters: int) -> list[T]:
+def first_that_fit(things: Iterable[T], characters: int) -> list[T]:
     """Return the first of some parts of a status, as many as have `characters` in JSON together."""
     kept, left = [], characters
     for thing in things:

@@ -10,7 +10,7 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded.record import Node, Record, Shard
 
 
-def short(shards: Iterable[Shard], index: str) -> str:
+def placement_words(shards: Iterable[Shard], index: str) -> str:
     """Return where an index's copies were, for example "0p es-0, 0r es-1, 1p es-1, 1r UNASSIGNED"."""
     return ", ".join(
         f"{it.shard}{'p' if it.primary else 'r'} {it.node or it.state}{_unfinished(it)}"

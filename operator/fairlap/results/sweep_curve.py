@@ -12,7 +12,7 @@ from fairlap.api.sweep_spec import Objective
 from fairlap.api.sweep_status import MOST_ROWS, Range, SweepFit, SweepResult, SweepRow
 from fairlap.results.capacity_found import subject
 from fairlap.results.race_figures import error_rate, figure, median_of_known
-from fairlap.results.remarks import within
+from fairlap.results.remarks import first_that_fit
 from fairlap.results.sweep_words import FEWEST_WAITING, sentences
 from fairlap.statistics import scalability as law
 from fairlap_race.contract.recorded.race_capacity import saturated_probes
@@ -49,12 +49,18 @@ def sweep_result(
     steps = sorted(swept.steps, key=lambda it: (_size(it), it.direction == DOWN))[:MOST_ROWS]
     measured = [_measured(record) for record in records]
     ran = [_RacedStep(step, _size(step), [tasks.get(step.name) for tasks in measured]) for step in steps]
-    used = law.driven({size: _is_saturated([it for it in ran if it.size == size]) for size in {it.size for it in ran}})
+    used = law.usable_sizes(
+        {size: _is_saturated([it for it in ran if it.size == size]) for size in {it.size for it in ran}}
+    )
     cores = _cores(tables)
     rows = [_row(it, it.size in used, cores.get(it.step.name, [])) for it in ran]
     counted = [it for it in ran if it.size in used]
     result = SweepResult(
-        task=swept.task, order=swept.order, unit=_unit(ran), rows=within(rows, _ROOM), hysteresis=_hysteresis(ran)
+        task=swept.task,
+        order=swept.order,
+        unit=_unit(ran),
+        rows=first_that_fit(rows, _ROOM),
+        hysteresis=_hysteresis(ran),
     )
     by_clients = all(it.step.clients is not None for it in ran)
     curve = _of_clients(counted) if by_clients else {"fit_refused": BY_RATES}
@@ -71,7 +77,7 @@ def _of_search(records: Sequence[Record], swept: SweepSpec, tables: Sequence[Mac
         task=swept.task,
         order=swept.order,
         unit=_unit([ran for ran, _ in found]),
-        rows=within([row for _, row in found], _ROOM),
+        rows=first_that_fit([row for _, row in found], _ROOM),
         fit_refused="a search has steps beside its answer alone",
     )
 

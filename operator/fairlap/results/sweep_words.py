@@ -9,6 +9,7 @@ from fairlap.api.sweep_status import SweepResult
 from fairlap.wording.numerals import rate_text
 from fairlap.wording.percentages import signed
 from fairlap_race.contract.as_percent import as_percent
+from fairlap_race.contract.some_of import some_of
 
 FEWEST_WAITING = 0.95
 """Of the clients' time, by Little's law; with less a step tells of the load generator, too, and is not fitted."""
@@ -53,9 +54,8 @@ def _limits(found: SweepResult) -> Iterator[str]:
     if found.peak_refused:
         yield f"No peak is told: {found.peak_refused}"
     if left_out := [row.step for row in found.rows if not row.used]:
-        shown = f"{', '.join(left_out[:5])}{' …' if len(left_out) > 5 else ''}"
         count = f"{len(left_out)} of {len(found.rows)}"
-        yield f"The load generator was the bottleneck in {shown}: {count} steps do not count"
+        yield f"The load generator was the bottleneck in {some_of(left_out, 5)}: {count} steps do not count"
     waiting = [row for row in found.rows if row.waiting_share is not None and row.waiting_share < FEWEST_WAITING]
     if waiting:
         least = min(waiting, key=lambda row: row.waiting_share or 0.0)

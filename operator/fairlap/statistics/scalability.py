@@ -343,7 +343,7 @@ def _crossing(steps: Sequence[LoadStep], objective: float) -> _Crossing | str:
     return f"the objective is kept in every step up to the largest, {kept.size:g}: it needs larger ones"
 
 
-def driven(saturated: Mapping[float, bool]) -> set[float]:
+def usable_sizes(saturated: Mapping[float, bool]) -> set[float]:
     """Return the sizes of steps that the fit may use; `saturated`: by size, whether the load generator was the limit.
 
     None is used from the first of two neighbouring steps on that are both saturated, nor the largest if it is; a single

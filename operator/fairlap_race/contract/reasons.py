@@ -492,9 +492,18 @@ class Reason(StrEnum):
     RALLY_FAILED = _ReasonEntry(
         "RallyFailed",
         fault="race",
-        cause="Rally ended with an error that has no reason of its own.",
-        cure="Read Rally's own words in the message and its log in the record.",
-        recognized="Rally ended with an error that no other reason's words are found in.",
+        cause=(
+            "Rally ended with an error that has no reason of its own, the runner itself failed, or a race image gave a "
+            "reason that this operator does not know."
+        ),
+        cure=(
+            "Read the error in the message and the log in the record; report both where the runner failed, and give "
+            "the operator the version of the race image where it does not know the reason."
+        ),
+        recognized=(
+            "Rally ended with an error that no other reason's words are found in, or with an exit code alone; or the "
+            "message begins with `the runner failed`, or with the reason that is not known."
+        ),
         example="Error in load generator [0] Cannot run task [broken]: the track's own runner is broken",
         test=_RACE,
     )

@@ -1,10 +1,11 @@
-"""Files of mounted secrets, and the CAs that the race image trusts."""
+"""Files of mounted secrets, the CAs that the race image trusts, and TLS and headers that are made of them."""
 
 from __future__ import annotations
 
 import base64
 import json
 import re
+import ssl
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -54,7 +55,18 @@ def missing_secret(wanted: Iterable[tuple[Path | None, str | None]], namespace: 
     return ""
 
 
-def no_passphrase() -> str:
+def verified_tls(trusted: Path, certificate: tuple[Path, Path | None] | None) -> ssl.SSLContext:
+    """Return how to speak TLS with servers that the CAs in `trusted` vouch for, as who has `certificate` and its key.
+
+    Raises OSError, of which SSLError is one, for files that cannot be used.
+    """
+    context = ssl.create_default_context(cafile=str(trusted))
+    if certificate is not None:
+        context.load_cert_chain(*certificate, password=_no_passphrase)
+    return context
+
+
+def _no_passphrase() -> str:
     """Raise OSError for a key that needs one: OpenSSL would ask at a terminal."""
     raise OSError("the key of the client's certificate is encrypted: store it without a passphrase")
 

@@ -6,7 +6,6 @@ in its versions 1.26 and 2, and does here only what both do alike.
 
 from __future__ import annotations
 
-import base64
 import ipaddress
 import json
 import re
@@ -20,7 +19,7 @@ from typing import Any
 import urllib3
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ProtocolError, SSLError
 
-from fairlap_race.contract.secrets import SYSTEM_CAS, no_passphrase, read_api_key, read_secret
+from fairlap_race.contract.secrets import SYSTEM_CAS, basic, read_api_key, read_secret, verified_tls
 from fairlap_race.contract.tls_trouble import TlsTrouble, tls_trouble
 from fairlap_race.elasticsearch.answers import dig
 
@@ -80,8 +79,7 @@ class ElasticsearchClient:
         if api_key_file is not None:
             headers["Authorization"] = f"ApiKey {read_api_key(api_key_file)}"
         if password_file is not None:
-            pair = f"{user}:{read_secret(password_file)}".encode()
-            headers["Authorization"] = "Basic " + base64.b64encode(pair).decode()
+            headers["Authorization"] = f"Basic {basic(user, read_secret(password_file))}"
         trusted = ca_file or (SYSTEM_CAS if tls else None)
         self._pools = {host: _pool(host, headers, trusted, certificate) for host in hosts}
 
@@ -226,9 +224,7 @@ def _pool(
     options: dict[str, Any] = {"maxsize": KEPT_CONNECTIONS, "headers": headers}
     if trusted is None:
         return urllib3.HTTPConnectionPool(name, int(port), **options)
-    context = ssl.create_default_context(cafile=str(trusted))
-    if certificate is not None:
-        context.load_cert_chain(*certificate, password=no_passphrase)
+    context = verified_tls(trusted, certificate)
     if _is_address(name):
         # urllib3 1.26 does not tell OpenSSL the name of a server that is an address, and compares it itself instead.
         context.check_hostname = False

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
-from fairlap_race.contract.index_settings import stream_of
+from fairlap_race.contract.index_settings import CODEC, REPLICAS, SHARDS, stream_of
 from fairlap_race.contract.recorded.record import EnvironmentRecord, Fresh, IndexRecord, Node, Pipeline, Shard, Totals
 from fairlap_race.contract.recorded.track_record import TrackRecord
 from fairlap_race.elasticsearch import behind_names, effective, ingest, segment_sizes
@@ -297,8 +297,8 @@ def effective_codec(name: str, settings: Any, node_settings: Any) -> str | None:
     `_settings` does not show a codec that comes from elasticsearch.yml; only the nodes' settings do. None when the
     nodes differ.
     """
-    own = dig(settings, name, "settings", "index.codec")
-    found = index_evidence.of_nodes("index.codec", node_settings, "default") if own is None else own
+    own = dig(settings, name, "settings", CODEC)
+    found = index_evidence.of_nodes(CODEC, node_settings, "default") if own is None else own
     return None if found is None else str(found)
 
 
@@ -316,8 +316,8 @@ def read_index(
     return IndexRecord(
         name=name,
         data_stream=names.streams.get(name) or stream_of(name),
-        shards=whole_number(dig(settings, name, "settings", "index.number_of_shards")),
-        replicas=whole_number(dig(settings, name, "settings", "index.number_of_replicas")),
+        shards=whole_number(dig(settings, name, "settings", SHARDS)),
+        replicas=whole_number(dig(settings, name, "settings", REPLICAS)),
         codec=effective_codec(name, settings, node_settings),
         health=dig(health, "indices", name, "status"),
         documents=documents,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded.http_record import HttpHost
-from fairlap_race.contract.secrets import SYSTEM_CAS, basic, no_passphrase, read_api_key, read_secret
+from fairlap_race.contract.secrets import SYSTEM_CAS, basic, read_api_key, read_secret, verified_tls
 from fairlap_race.contract.specification.race_spec import RaceSpec
 from fairlap_race.contract.tls_trouble import TlsTrouble, tls_trouble
 
@@ -58,10 +58,8 @@ def open_access(spec: RaceSpec, headers: Mapping[str, str]) -> Access:
 
 
 def _context(spec: RaceSpec) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=str(spec.ca_file or SYSTEM_CAS))
-    if spec.certificate_file is not None:
-        context.load_cert_chain(spec.certificate_file, spec.certificate_key_file, password=no_passphrase)
-    return context
+    certificate = (spec.certificate_file, spec.certificate_key_file) if spec.certificate_file else None
+    return verified_tls(spec.ca_file or SYSTEM_CAS, certificate)
 
 
 def look_at_hosts(

@@ -52,7 +52,7 @@ def tag_option(tags: Mapping[str, Any], file: Path, version: str | None) -> list
     return ["--user-tag=" + ",".join(f"{key}:{value}" for key, value in tags.items())]
 
 
-def taken(function: Callable[..., Any], **options: Any) -> dict[str, Any]:
+def known_options(function: Callable[..., Any], **options: Any) -> dict[str, Any]:
     """Return those of `options` that a function of the installed Rally has as parameters."""
     known = inspect.signature(function).parameters
     return {name: value for name, value in options.items() if name in known}

@@ -153,6 +153,7 @@ def test_a_lever_that_halves_the_noise_is_seen_as_one() -> None:
     assert c.change([0.1], []) is None and c.change([0.0], [0.1]) is None
 
 
+@pytest.mark.long
 def test_the_interval_of_a_lever_holds_the_truth_nine_times_in_ten() -> None:
     rng, held = random.Random(5), 0
     for _ in range(1000):

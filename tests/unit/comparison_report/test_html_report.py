@@ -366,6 +366,7 @@ def test_any_record_has_a_report_that_is_well_formed(
     assert page.all("h1")
 
 
+@pytest.mark.long
 def test_thirty_blocks_of_twelve_variants_take_seconds() -> None:
     effects = {f"v{number}": {"throughput": 1 + number / 50} for number in range(11)}
     made = Made(effects, blocks=30, tasks=[f"task-{number}" for number in range(12)])

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[3]
 PLACES = ("operator", "localkube", "bench")
 UNCLEAR = {
     *("say", "slim", "again", "told", "ours", "mine", "said", "lines", "tell", "tells"),
-    *("bide", "about", "of", "hindered", "lent", "words"),
+    *("bide", "about", "of", "hindered", "lent", "words", "trade", "driven"),
 }
 """with or without an underscore before it; `race_again`, `in_words`, `verdict_lines`, `turn_of` say more"""
 

@@ -24,6 +24,7 @@ def leaves(document: Any) -> int:
     return 1
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None)  # each makes ten documents
 @given(st.dictionaries(NAMES, FIELDS_OF, min_size=1), st.integers(0, 5))
 def test_the_same_seed_gives_the_same_documents_and_no_field_that_is_not_mapped(fields: Any, seed: int) -> None:

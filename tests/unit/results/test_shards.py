@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap.results.lucene_codec import algorithm
-from fairlap.results.shards import copies_per_node, memory_of, node_data, remarks, short
+from fairlap.results.shards import copies_per_node, memory_of, node_data, placement_words, remarks
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded.record import EnvironmentRecord, Node, Record, Shard
 
@@ -34,7 +34,7 @@ SPREAD = (shard(0, "es-0", store_bytes=3 * GIB), shard(0, "es-1", primary=False,
 def test_the_short_form_names_each_copy_and_its_node() -> None:
     moving = shard(2, "es-0", state="RELOCATING")
     shards = (*SPREAD, moving, shard(2, None, primary=False), Shard("other", 0, True, "STARTED", "es-0"))
-    assert short(shards, "logs") == "0p es-0, 0r es-1, 1p es-1, 2p es-0 RELOCATING, 2r UNASSIGNED"
+    assert placement_words(shards, "logs") == "0p es-0, 0r es-1, 1p es-1, 2p es-0 RELOCATING, 2r UNASSIGNED"
 
 
 def spread(*shards: Shard) -> list[tuple[int, int, int]]:

@@ -12,10 +12,10 @@ from fairlap.statistics.scalability import (
     Fitted,
     LoadStep,
     capacity,
-    driven,
     fit,
     fit_law,
     knee,
+    usable_sizes,
 )
 
 GRID = (1, 2, 4, 8, 16, 32, 64)
@@ -167,7 +167,7 @@ def test_the_interval_of_capacity_holds_the_truth() -> None:
 
 @given(st.dictionaries(st.integers(1, 100), st.booleans(), max_size=20))
 def test_no_saturated_step_is_used(saturated: dict[float, bool]) -> None:
-    used = driven(saturated)
+    used = usable_sizes(saturated)
     assert used <= {size for size, is_saturated in saturated.items() if not is_saturated}
     assert used == set(saturated) or any(saturated.values())
 
@@ -186,4 +186,4 @@ def test_no_saturated_step_is_used(saturated: dict[float, bool]) -> None:
 )
 def test_which_steps_count(saturated: str, used: str) -> None:
     told = {float(place): mark == "x" for place, mark in enumerate(saturated, 1)}
-    assert driven(told) == {float(each) for each in used}
+    assert usable_sizes(told) == {float(each) for each in used}

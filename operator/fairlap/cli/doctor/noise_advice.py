@@ -55,7 +55,8 @@ def advise(facts: Facts) -> list[Advice]:
 
 def _unsettled(facts: Facts) -> Iterator[Advice]:
     judged = [task for task in facts.tasks if task.settled is not None]
-    bad = sorted((task for task in judged if not task.settled), key=lambda task: -task.unsettled_seconds)
+    changing = sorted((task for task in judged if not task.settled), key=lambda task: -task.unsettled_seconds)
+    bad, behind = ([task for task in changing if task.behind is each] for each in (False, True))
     if bad:
         worst = bad[0]
         yield Advice(
@@ -65,6 +66,14 @@ def _unsettled(facts: Facts) -> Iterator[Advice]:
             f"{number(worst.unsettled_seconds, 1)} s",
             f"{_of_each_kind(bad, _LONGER_WARMUP)}; each needs twice 12 s or more measured after it",
         )
+    if behind:  # where requests come faster than they are answered, a longer warm-up leaves a longer queue
+        yield Advice(
+            "rate",
+            100 * len(behind) / len(judged),
+            f"{len(behind)} of {len(judged)} measured tasks had not settled at a rate that they did not keep "
+            f"({_listed([f'{it.task} of {it.benchmark}' for it in behind])}): requests may wait longer and longer",
+            _of_each_kind(behind, _LOWER_RATE),
+        )
 
 
 _IN_THE_TRACK: Final = "give the tasks more iterations or a longer time-period in the track, after a warm-up"
@@ -73,6 +82,12 @@ _LONGER_WARMUP: Final = {
     "tasks a longer one in the track",
     IN_TURN: "give these tasks a longer warm-up in the track",
     OVER_HTTP: "raise race.load.warmup",
+}
+_LOWER_RATE: Final = {
+    TRACK: "ask for a lower target-throughput or take more clients in the track, or let race.capacity find the highest "
+    "rate that keeps an objective",
+    OVER_HTTP: "lower race.load.targetThroughput or raise race.load.clients, or let race.capacity find the highest "
+    "rate that keeps an objective",
 }
 _LONGER_MEASUREMENT: Final = {
     TRACK: _IN_THE_TRACK,

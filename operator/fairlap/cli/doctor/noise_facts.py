@@ -15,6 +15,8 @@ from fairlap.api.raw import as_list, as_mapping, is_over_http
 from fairlap.api.spec import Resources
 from fairlap.cli.doctor.neighbours import cores_of
 from fairlap.results.disturbance import Disturbance, DisturbanceKind, disturbances, judged_spans, stolen_share
+from fairlap_race.contract.recorded.record import SCHEDULE_KEPT
+from fairlap_race.contract.recorded.schedule_record import CLIENT_KEPT
 from fairlap_race.contract.watched_machines.cpu_list import count_of
 from fairlap_race.contract.watched_machines.machine_watch import MachineWatch
 
@@ -58,6 +60,8 @@ class TaskSeen:
     settled: bool | None = None
     unsettled_seconds: float = 0.0
     kind: str = TRACK
+    behind: bool = False
+    """its clients did not send what was planned when it was planned, so that what waits may grow all the time"""
 
 
 @dataclass(frozen=True)
@@ -212,17 +216,32 @@ def tasks_of(benchmark: Body) -> Iterator[TaskSeen]:
     """Yield the measured tasks of a Benchmark."""
     results = as_mapping(as_mapping(benchmark.get("status")).get("results"))
     for task in map(as_mapping, as_list(results.get("tasks"))):
-        settled, seconds = task.get("settled"), task.get("unsettledSeconds")
+        name, settled, seconds = str(task.get("task")), task.get("settled"), task.get("unsettledSeconds")
+        # In turn the service time alone is judged, which does not grow with what waits.
+        behind = _kind(benchmark) != IN_TURN and _is_behind(task)
+        beyond = behind and _is_swept(benchmark, name)  # where its rates are too high is what a sweep looks for
         yield TaskSeen(
-            _name(benchmark), str(task.get("task")), settled if isinstance(settled, bool) else None,
-            float(seconds) if isinstance(seconds, int | float) else 0.0, _kind(benchmark),
+            _name(benchmark), name, settled if isinstance(settled, bool) and not beyond else None,
+            float(seconds) if isinstance(seconds, int | float) else 0.0, _kind(benchmark), behind,
         )  # fmt: skip
+
+
+def _is_behind(task: Body) -> bool:
+    """Return whether all clients together or the slowest one sent too little of what was planned."""
+    kept = ((task.get("scheduleShare"), SCHEDULE_KEPT), (task.get("slowestClientShare"), CLIENT_KEPT))
+    return any(isinstance(share, int | float) and share < least for share, least in kept)
+
+
+def _is_swept(benchmark: Body, task: str) -> bool:
+    sweep = as_mapping(as_mapping(as_mapping(benchmark.get("spec")).get("race")).get("sweep"))
+    return bool(sweep) and task.startswith(f"{sweep.get('task')}@")
 
 
 def machines_of(benchmark: Body) -> Iterator[MachineSeen]:
     """Yield the machines that a Benchmark ran on, as its status describes them."""
     environment = as_mapping(as_mapping(benchmark.get("status")).get("environment"))
-    in_turn = bool(as_mapping(benchmark.get("spec")).get("inTurn"))  # they share processors, and should
+    # Clusters side by side share processors, and should: whole ones would be one's alone while another is raced.
+    side_by_side = any(as_mapping(benchmark.get("spec")).get(field) for field in ("inTurn", "racedAgain"))
     told = [as_mapping(each) for each in as_list(environment.get("machines"))]
     nodes = Counter(str(each.get("machine") or "") for each in told if each.get("node") != _LOAD_GENERATOR)
     cores, withheld = _whole_cores(benchmark) or 1, _is_withheld(benchmark)
@@ -232,7 +251,7 @@ def machines_of(benchmark: Body) -> Iterator[MachineSeen]:
         yield MachineSeen(
             machine=machine,
             role="elasticsearch" if own else _LOAD_GENERATOR,
-            exclusive=exclusive if isinstance(exclusive, bool) and not in_turn else None,
+            exclusive=exclusive if isinstance(exclusive, bool) and not side_by_side else None,
             needed=nodes[machine] * cores + 1 if own and machine else None,
             withheld=own and withheld,
             numa_nodes=numa if isinstance(numa, int) else None,

@@ -12,10 +12,10 @@ from fairlap.api.names import COMPARISON_KIND
 from fairlap.api.raw import as_list, as_mapping
 from fairlap.cli.edge.connection import Connection
 from fairlap.cli.edge.exits import CliError, UsageError
-from fairlap.comparison.numbers.block_pack import unpack_block
+from fairlap.comparison.numbers.block_pack import block_in_config_map, unpack_block
 from fairlap.comparison_report.archive import DATA_ID, is_archive, read_archive
 from fairlap.comparison_report.comparison_view import NotAComparisonError
-from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, decompressed, read_object, unpacked
+from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, decompressed, read_object
 
 Json = dict[str, Any]
 Blocks = list[BlockRecord]
@@ -34,7 +34,7 @@ def from_cluster(connection: Connection, name: str) -> tuple[Json, Blocks, list[
         if not record:
             continue
         there = connection.config_map(record)
-        found = _of_config_map(there) if there else None
+        found = block_in_config_map(there) if there else None
         if found is None:
             what = "cannot be read" if there else "is gone"
             missing.append(f"the record {record} {what}: its races are shown without numbers")
@@ -90,7 +90,7 @@ def _blocks(path: Path) -> Iterator[BlockRecord]:
     for item in items if isinstance(items, list) else ():
         if isinstance(item, dict) and item.get("kind") == "ConfigMap":
             if KEY_BLOCK in (item.get("binaryData") or {}):
-                yield _known(path, _of_config_map(item))
+                yield _known(path, block_in_config_map(item))
         elif isinstance(item, dict) and "races" in item:
             yield _known(path, _validated(path))
 
@@ -103,11 +103,6 @@ def _known(path: Path, block: BlockRecord | None) -> BlockRecord:
     if block is None:
         raise UsageError(f"{path} is no record of a block")
     return block
-
-
-def _of_config_map(config_map: Json) -> BlockRecord | None:
-    text = unpacked(str((config_map.get("binaryData") or {}).get(KEY_BLOCK) or ""))
-    return unpack_block(text) if text is not None else None
 
 
 def _object(path: Path) -> Json:

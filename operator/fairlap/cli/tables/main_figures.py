@@ -17,14 +17,14 @@ def main_rows(benchmarks: Sequence[Benchmark]) -> list[Row]:
     """Return throughput, p50 and p99 of each task, errors, the store, the verdict, and what ran and is not the same."""
     found = result_rows(benchmarks)
     tasks = dict.fromkeys(str(task["task"]) for benchmark in benchmarks for task in bm.tasks(benchmark))
-    rows = [row for task in tasks for row in _task(task, [row for row in found if row.subject == task])]
+    rows = [row for task in tasks for row in _of_one_task([row for row in found if row.subject == task])]
     rows += _errors([row for row in found if row.subject in tasks and row.what == "error rate"], len(benchmarks))
     rows += [row for row in found if not row.subject and row.what == "store"]
     verdict, *evidence = evidence_rows(benchmarks)
     return [*rows, verdict, *_differing(evidence)]
 
 
-def _task(name: str, rows: Sequence[Row]) -> list[Row]:
+def _of_one_task(rows: Sequence[Row]) -> list[Row]:
     # With a rate asked for, the service time leaves out how long a request had to wait.
     timed = "latency" if any(row.what.startswith("latency ") for row in rows) else "service time"
     wanted = ("throughput", *(f"{timed} {percentile}" for percentile in _PERCENTILES))

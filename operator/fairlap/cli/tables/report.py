@@ -18,6 +18,7 @@ from fairlap.cli.tables.text_table import align
 from fairlap.comparison.facts.race_facts import effective
 from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
 from fairlap.wording.counts import counted
+from fairlap_race.contract.some_of import some_of
 
 _SHOWN = {"version", "buildHash", "java", "nodes", "heapBytes", "images", "rallyVersion", "trackDigest"}
 """Parts of the environment that have rows of their own."""
@@ -162,9 +163,9 @@ def brief_remarks(benchmarks: Sequence[Benchmark]) -> list[str]:
 
 def _brief(first: tuple[str, list[str]], *others: tuple[str, list[str]]) -> str:
     message, owners = first
-    names, rest = list(dict.fromkeys(owners)), sum(len(of_races) for _, of_races in others)
-    who = ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} more"
-    return f"{who}: {message}" + (f" (and {counted(rest, 'more remark')} of this kind: --all)" if rest else "")
+    rest = sum(len(of_races) for _, of_races in others)
+    more = f" (and {counted(rest, 'more remark')} of this kind: --all)" if rest else ""
+    return f"{some_of(dict.fromkeys(owners), 3)}: {message}{more}"
 
 
 def _remarked(benchmarks: Sequence[Benchmark]) -> Iterator[tuple[str, str, str, str]]:

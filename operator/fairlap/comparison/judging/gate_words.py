@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from fairlap.api.comparison_spec import GateSpec
 from fairlap.api.comparison_status import GateStatus
 from fairlap.comparison.numbers.block_numbers import Pairs
-from fairlap.comparison.terms.gate_metrics import METRICS, trade
+from fairlap.comparison.terms.gate_metrics import METRICS, change_in_words
 from fairlap.comparison.terms.verdicts import BETTER, WORSE, ComparisonVerdict
 from fairlap.statistics.sentences import about_so_many
 from fairlap.wording.counts import counted
@@ -144,7 +144,7 @@ def _more_blocks(more: int) -> str:
 
 def _trades(gates: Sequence[GateStatus], most: int = _MOST_GATES) -> str:
     shown = [
-        trade(gate.metric, None if gate.change is None else gate.change / 100, gate.unit)
+        change_in_words(gate.metric, None if gate.change is None else gate.change / 100, gate.unit)
         + (f" ({gate.task})" if gate.task else "")
         for gate in gates[:most]
     ]

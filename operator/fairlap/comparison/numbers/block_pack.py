@@ -1,12 +1,13 @@
 """A block's record as a ConfigMap keeps it: compressed, and never too large to be kept."""
 
 import gzip
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from pydantic import ValidationError
 
-from fairlap.api.block_record import BlockRecord
-from fairlap_race.contract.untrusted import MAX_JSON_VALUES, value_count
+from fairlap.api.block_record import KEY_BLOCK, BlockRecord
+from fairlap_race.contract.untrusted import MAX_JSON_VALUES, unpacked, value_count
 
 MOST_BYTES: Final = 700_000
 """compressed; a ConfigMap takes 1 MiB as base64"""
@@ -39,6 +40,12 @@ def unpack_block(text: bytes) -> BlockRecord | None:
         return BlockRecord.model_validate_json(text)
     except ValidationError:
         return None
+
+
+def block_in_config_map(config_map: Mapping[str, Any]) -> BlockRecord | None:
+    """Return the record that a ConfigMap keeps; None when it keeps none that can be read."""
+    text = unpacked(str((config_map.get("binaryData") or {}).get(KEY_BLOCK) or ""))
+    return unpack_block(text) if text is not None else None
 
 
 def without_curves(block: BlockRecord) -> BlockRecord:

@@ -87,7 +87,7 @@ def family(metric: str, task: str | None) -> str:
     return f"{metric} mean" if METRICS[metric].of_tasks and not task else metric
 
 
-def trade(metric: str, change: float | None, unit: str = "") -> str:
+def change_in_words(metric: str, change: float | None, unit: str = "") -> str:
     """Return a change (0.12: 12 % more; None: from 0) as part of a sentence: "12 % more documents/s"."""
     kind = METRICS[metric]
     goods = (unit.replace("docs/s", "documents/s") or kind.goods) if metric == "throughput" else kind.goods

@@ -72,8 +72,35 @@ def decide(spec: BenchmarkSpec, machines: Sequence[MachineCapacity] | None) -> N
     cpu = _largest(spec, machines, _SHARES)
     if cpu == _SHARES[0]:
         return NodeProcessors(cpu=cpu, whole=True, message="one whole processor a node: no CPU was named")
-    why = f"elasticsearch.resources names no CPU, and {_lack(spec, machines)}: nodes share them"
-    return NodeProcessors(cpu=cpu, whole=False, message=why)
+    why = _left_to_chance(spec, machines) or f"{_lack(spec, machines)}: nodes share them"
+    return NodeProcessors(cpu=cpu, whole=False, message=f"elasticsearch.resources names no CPU, and {why}")
+
+
+def _left_to_chance(spec: BenchmarkSpec, machines: Sequence[MachineCapacity]) -> str:
+    """Return why nodes share although some placement has room for whole processors; "" where none has.
+
+    Nodes are placed before the load generator, and the scheduler does not know then which machine that needs.
+    """
+    built, asked = spec.elasticsearch, _asked(spec)
+    assert built is not None  # noqa: S101 - asked for clusters of ours alone
+    mine = {it.name: it.millicores for it in machines if may_use(it, built.scheduling)}
+    its = [it for it in machines if may_use(it, spec.race.scheduling) and it.millicores >= asked]
+    all_of_mine = sum(map(_whole_ones, mine.values()))
+    elsewhere = {it.name: all_of_mine - _whole_ones(mine.get(it.name, 0)) for it in its}
+    beside = {it.name: _whole_ones(mine[it.name] - asked) if it.name in mine else 0 for it in its}
+    if _is_exclusive(spec) or not any(elsewhere[name] + beside[name] >= built.nodes for name in elsewhere):
+        return ""
+    left_out = next((name for name, whole in elsewhere.items() if whole >= built.nodes), None)
+    named = f"; name other machines than {left_out} in elasticsearch.scheduling.machines"
+    return (
+        f"{_have(spec, machines)} can give a whole one to each of {counted(built.nodes, 'node')}, but Kubernetes may "
+        f"place nodes so that the load generator's {_cores(asked)} have no room: nodes share them"
+        f"{f'{named}, to leave it to the load generator' if left_out else ''}"
+    )
+
+
+def _whole_ones(millicores: int) -> int:
+    return millicores // _millicores(_SHARES[0])
 
 
 def _lack(spec: BenchmarkSpec, machines: Sequence[MachineCapacity]) -> str:
@@ -92,13 +119,17 @@ def _lack(spec: BenchmarkSpec, machines: Sequence[MachineCapacity]) -> str:
         )
     names = {it.name for it in mine}
     elsewhere = any(it.millicores >= asked for it in its if it.name not in names)
-    only = " (elasticsearch.scheduling allows no other)" if len(mine) < len(machines) else ""
     apart = " (exclusiveNodes: each alone on a machine)" if _is_exclusive(spec) else ""
     beside = "" if elsewhere else f" beside the load generator's {_cores(asked)}"
-    return (
-        f"{counted(len(mine), 'machine')} of {_cores(sum(it.millicores for it in mine))} processors for pods "
-        f"altogether{only} cannot give a whole one to each of {counted(built.nodes, 'node')}{apart}{beside}"
-    )
+    return f"{_have(spec, machines)} cannot give a whole one to each of {counted(built.nodes, 'node')}{apart}{beside}"
+
+
+def _have(spec: BenchmarkSpec, machines: Sequence[MachineCapacity]) -> str:
+    built = spec.elasticsearch
+    mine = [it for it in machines if may_use(it, built.scheduling if built else None)]
+    only = " (elasticsearch.scheduling allows no other)" if len(mine) < len(machines) else ""
+    altogether = _cores(sum(it.millicores for it in mine))
+    return f"{counted(len(mine), 'machine')} of {altogether} processors for pods altogether{only}"
 
 
 def share_instead(words: str) -> NodeProcessors:

@@ -37,6 +37,7 @@ from fairlap.plan.comparison.race_state import RaceState, race_state
 from fairlap.plan.comparison.verdict_reached import changed, refuse
 from fairlap.plan.transition import one_line
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.some_of import some_of
 
 # A Benchmark shows up within moments; only a watch that tells nothing hides it for longer.
 _SHOWS_UP = timedelta(seconds=15)
@@ -211,7 +212,7 @@ def _not_measured(seen: ComparisonSeen, block: CurrentBlock, there: SeenRace) ->
     silent = {task.name for task in there.tasks} - set(measured)
     if not (found := sorted({gate.task for gate in seen.subject.spec.gates if gate.task in silent})):
         return ""
-    listed = f"{', '.join(measured[:_LISTED])}{' …' if len(measured) > _LISTED else ''}"
+    listed = some_of(measured, _LISTED)
     whose = f"variant {block.races[-1].variant}: "
     return f"gates[].task: {whose}Rally reports no numbers of {', '.join(found)}. Of these it does: {listed}"
 

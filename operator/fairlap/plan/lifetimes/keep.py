@@ -16,7 +16,7 @@ _LATEST = datetime.max.replace(tzinfo=UTC, microsecond=0)
 _DEFAULT = BenchmarkSpec.model_fields["keep_cluster_for"].default
 
 
-def until(spec: Mapping[str, Any], ended: datetime) -> datetime:
+def end_of_keeping(spec: Mapping[str, Any], ended: datetime) -> datetime:
     """Return when the cluster of a Benchmark that ended at `ended` is to be removed.
 
     Raises ValueError when the spec has no duration there.
@@ -36,4 +36,4 @@ def kept_until(benchmark: Mapping[str, Any]) -> datetime | None:
     kept = any(c["type"] == KEPT and c["status"] == "True" for c in status.get("conditions") or ())
     if not kept or not is_over(benchmark) or not status.get("completionTime"):
         return None
-    return until(benchmark.get("spec") or {}, moment(status["completionTime"]))
+    return end_of_keeping(benchmark.get("spec") or {}, moment(status["completionTime"]))

@@ -10,7 +10,7 @@ from fairlap.plan.basis.conditions import Observation, stamp
 from fairlap.plan.basis.seen import Seen
 from fairlap.plan.basis.steps import CHECK, PROBE, is_preparation, object_name, race_id
 from fairlap.plan.explain.trouble import elasticsearch_pods, find_mishaps, load_generators, machines_of
-from fairlap.plan.lifetimes.keep import until
+from fairlap.plan.lifetimes.keep import end_of_keeping
 from fairlap.plan.verdict import applied_settings, existing_cluster
 from fairlap.plan.verdict.checks import CHECKS, CONSEQUENCES, first_violation, remarks
 from fairlap.plan.verdict.http_checks import HTTP_CHECKS
@@ -24,7 +24,7 @@ from fairlap.results.environment import environment
 from fairlap.results.machine_facts import machine_evidence
 from fairlap.results.machine_use import machine_uses
 from fairlap.results.machine_use import remarks as machine_remarks
-from fairlap.results.remarks import RaceRemark, fit_remarks, within
+from fairlap.results.remarks import RaceRemark, first_that_fit, fit_remarks
 from fairlap.results.storage import storage_evidence
 from fairlap.results.unread_tasks import unread_tasks
 from fairlap_race.contract.index_settings import CODEC, REPLICAS, SHARDS
@@ -79,7 +79,7 @@ def judge_without_record(seen: Seen, step: Step, reason: Reason, message: str) -
 def describe_access(seen: Seen, step: Step) -> str:
     """Return what to type to look into a cluster that was kept, and until when it is there."""
     name, namespace, spec = object_name(seen.subject.name, step.name), seen.subject.namespace, seen.subject.spec
-    end = stamp(until(spec.model_dump(by_alias=True, include={"keep_cluster_for"}), seen.now))
+    end = stamp(end_of_keeping(spec.model_dump(by_alias=True, include={"keep_cluster_for"}), seen.now))
     return (
         f"the cluster of {step.name} is kept for {spec.keep_cluster_for}, until {end} or until the Benchmark is "
         f"deleted: kubectl -n {namespace} port-forward service/{name}-es-http 9200; the password of elastic: kubectl "
@@ -152,13 +152,13 @@ def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
         pods, spec = seen.children.pods, seen.subject.spec
         ran = environment(record, elasticsearch_pods(pods), load_generators(pods))
         table = seen.resources.get(step.name)
-        storage = within(storage_evidence(table.volumes[:50]), 50_000) if table else []
+        storage = first_that_fit(storage_evidence(table.volumes[:50]), 50_000) if table else []
         given = seen.status.node_processors
         whole = node_resources(spec.elasticsearch, given).whole_cores() if spec.elasticsearch else None
         evidence = machine_evidence(record, table, elasticsearch_pods(pods), race.load_generator_on, spec, whole)
         remarked += cores.remarks(evidence, whole, given.message if given and not given.whole else "")
         remarked += unsteady_settings.remarks(evidence)
-        ran = ran.model_copy(update={"storage": storage, "machines": within(evidence, 30_000)})
+        ran = ran.model_copy(update={"storage": storage, "machines": first_that_fit(evidence, 30_000)})
         changes["environment"], drifted = _environment(seen, race.name, ran)
         remarked += drifted
         if good:
@@ -171,7 +171,7 @@ def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
         tables = [
             (object_name(seen.subject.name, name), of_race) for name in valid if (of_race := seen.resources.get(name))
         ]
-        changes["resources"] = within(machine_uses(tables, most=60), 60_000)
+        changes["resources"] = first_that_fit(machine_uses(tables, most=60), 60_000)
     changes["races"] = [*seen.status.races, race.model_copy(update={"remarks": fit_remarks(remarked)})]
     status = seen.status.model_copy(update=changes)
     if is_race(step.name) and good:

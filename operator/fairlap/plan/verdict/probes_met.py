@@ -5,6 +5,7 @@ from fairlap.plan.verdict.violation import Violation
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded.record import Record
 from fairlap_race.contract.request_files.probe import ProbeReading, ProbeRecord
+from fairlap_race.contract.some_of import some_clauses
 from fairlap_race.contract.specification.race_spec import Mode
 
 _MOST_NAMED = 5
@@ -44,9 +45,8 @@ def _not_met(probe: Probe, found: ProbeRecord) -> str:
 
 
 def _hosts(readings: tuple[ProbeReading, ...] | list[ProbeReading]) -> str:
-    texts = [f"at {it.host} it was {_shown(it.before)} before and {_shown(it.after)} after" for it in readings]
-    more = f"; and {len(texts) - _MOST_NAMED} hosts more" if len(texts) > _MOST_NAMED else ""
-    return "; ".join(texts[:_MOST_NAMED]) + more
+    texts = (f"at {it.host} it was {_shown(it.before)} before and {_shown(it.after)} after" for it in readings)
+    return some_clauses(texts, _MOST_NAMED)
 
 
 def _shown(value: float | None) -> str:

@@ -35,9 +35,9 @@ def step_of(thing: Body) -> str:
     return str((thing["metadata"].get("labels") or {}).get(STEP_LABEL, ""))
 
 
-def is_child(body: Body, subject: Subject) -> bool:
-    """Return whether an object is controlled by this Benchmark."""
-    return body["metadata"].get("namespace") == subject.namespace and owner_uid(body) == subject.uid
+def is_controlled_by(body: Body, namespace: str, kind: str, uid: str) -> bool:
+    """Return whether an object is controlled by the Benchmark or Comparison (`kind`) with this uid."""
+    return body["metadata"].get("namespace") == namespace and controller_uid(body, kind) == uid
 
 
 def is_of_job(body: Body, subject: Subject, step: str, job_uid: str | None) -> bool:

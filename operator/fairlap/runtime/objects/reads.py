@@ -23,7 +23,7 @@ from fairlap.plan.explain.log_lines import telling_lines
 from fairlap.plan.explain.warned import event_time, newest_first, told_of, warning_of, words_of
 from fairlap.plan.newer_crd import unknown_fields, without_defaults
 from fairlap.runtime.objects.crd_check import newer_defaults
-from fairlap.runtime.objects.ownership import is_child, is_endpoint_of, is_pod_of, owner_uid, uid_of
+from fairlap.runtime.objects.ownership import is_controlled_by, is_endpoint_of, is_pod_of, owner_uid, uid_of
 from fairlap.runtime.objects.project import bounded_copy, cut_spec, project_child
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.recorded.record import KEY_RECORD, Record
@@ -136,7 +136,7 @@ async def read_records(
         there = await api_server.find("ConfigMap", subject.namespace, name) if left > 0 else None
         record = table = None
         large = False
-        if there is not None and is_child(there, subject):
+        if there is not None and is_controlled_by(there, subject.namespace, KIND, subject.uid):
             record, table = text_of(there, KEY_RECORD), text_of(there, KEY_RESOURCES)
             left -= value_count(record or "") + value_count(table or "")
             if large := MOST_VALUES_TOGETHER - left > LARGE_VALUES:
@@ -191,7 +191,11 @@ async def read_children(api_server: ApiServer, seen: Seen) -> Children:
     found: dict[str, Json | None] = {}
     for each in (ELASTICSEARCH, JOB):
         there = await api_server.find(each.kind, subject.namespace, object_name(subject.name, step.name))
-        found[each.kind] = project_child(each.plural, there) if there and is_child(there, subject) else None
+        found[each.kind] = (
+            project_child(each.plural, there)
+            if there and is_controlled_by(there, subject.namespace, KIND, subject.uid)
+            else None
+        )
     query = {"labelSelector": f"{UID_LABEL}={subject.uid},{STEP_LABEL}={step.name}"}
     job_uid = step.job_uid or uid_of(found[JOB.kind])
 

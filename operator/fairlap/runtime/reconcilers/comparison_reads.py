@@ -8,16 +8,16 @@ from fairlap.api.base import Json
 from fairlap.api.block_record import KEY_BLOCK, BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus
-from fairlap.api.names import COMPARISON_LABEL, KIND
+from fairlap.api.names import COMPARISON_KIND, COMPARISON_LABEL, KIND
 from fairlap.comparison.numbers.block_pack import memory_of, unpack_block, without_curves
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.manifests.comparison import race_benchmark
 from fairlap.plan.comparison.children import record_name
 from fairlap.plan.comparison.comparison_seen import ComparisonSeen, ComparisonSubject, RaceToCreate, SeenRace
-from fairlap.queue.summary import leader_uid
 from fairlap.queue.turn import Turn
 from fairlap.runtime.beside.races import seen_race
+from fairlap.runtime.objects.ownership import is_controlled_by
 from fairlap.runtime.objects.reads import find_run
 from fairlap.settings import Settings
 from fairlap_race.contract.untrusted import MAX_JSON_VALUES, unpacked, value_count
@@ -48,11 +48,6 @@ def build_comparison_seen(
         accepted=bool(status.variants),
     )
     return ComparisonSeen(subject=subject, status=status, settings=settings, now=now, turn=Turn(may_go=False))
-
-
-def is_of(body: Mapping[str, Any], subject: ComparisonSubject) -> bool:
-    """Return whether an object is controlled by this Comparison."""
-    return body["metadata"].get("namespace") == subject.namespace and leader_uid(body) == subject.uid
 
 
 async def try_variants(
@@ -90,11 +85,15 @@ async def read_races(api_server: ApiServer, seen: ComparisonSeen) -> dict[str, S
     current = {race.benchmark for race in block.races} if block else set()
     query = {"labelSelector": f"{COMPARISON_LABEL}={subject.name}"}
     listed = await api_server.list_metadata(KIND, [subject.namespace], query)
-    uids = {each["metadata"]["name"]: each["metadata"]["uid"] for each in listed if is_of(each, subject)}
+    uids = {
+        each["metadata"]["name"]: each["metadata"]["uid"]
+        for each in listed
+        if is_controlled_by(each, subject.namespace, COMPARISON_KIND, subject.uid)
+    }
     found = {name: race for name, race in seen.races.items() if race.uid == uids.get(name) and name not in current}
     for name in sorted((uids.keys() | current) - found.keys()):
         there = await find_run(api_server, KIND, subject.namespace, name)
-        if there is not None and is_of(there, subject):
+        if there is not None and is_controlled_by(there, subject.namespace, COMPARISON_KIND, subject.uid):
             found[name] = seen_race(there)
     return found
 
@@ -129,7 +128,7 @@ async def read_block(api_server: ApiServer, subject: ComparisonSubject, name: st
     Raises ApiError, and ValueError when there is one of its own that cannot be read: it is never written again.
     """
     there = await api_server.find("ConfigMap", subject.namespace, name)
-    if there is None or not is_of(there, subject):
+    if there is None or not is_controlled_by(there, subject.namespace, COMPARISON_KIND, subject.uid):
         return None
     packed = (there.get("binaryData") or {}).get(KEY_BLOCK)
     text = unpacked(packed, MOST_BLOCK_BYTES) if isinstance(packed, str) else None

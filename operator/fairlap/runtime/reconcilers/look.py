@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from fairlap.api.base import Json
-from fairlap.api.names import is_race
+from fairlap.api.names import KIND, is_race
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus, Step
 from fairlap.kube.api_error import ApiError
@@ -20,7 +20,7 @@ from fairlap.plan.basis.steps import config_map_key, is_preparation
 from fairlap.queue.turn import Turn
 from fairlap.runtime.beside.last_word import INTERNAL_ERRORS
 from fairlap.runtime.objects.ownership import (
-    is_child,
+    is_controlled_by,
     is_endpoint_of,
     is_of_job,
     is_pod_of,
@@ -94,7 +94,8 @@ def select_children(subject: Subject, step: Step, indexes: ChildIndexes) -> Chil
     job_uid = step.job_uid or uid_of(job)
 
     def may_be_its_record(config_map: Json) -> bool:
-        return is_child(config_map, subject) or is_of_job(config_map, subject, step.name, job_uid)
+        own = is_controlled_by(config_map, subject.namespace, KIND, subject.uid)
+        return own or is_of_job(config_map, subject, step.name, job_uid)
 
     record = _first([found for found in of_step(indexes.config_maps) if may_be_its_record(found)])
     slices = [found for found in of_step(indexes.endpoint_slices) if is_endpoint_of(found, subject, step.name)]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from fairlap_race.contract.recorded.failed_bulks import accepted_loss
 from fairlap_race.contract.recorded.record import Record, Touch
+from fairlap_race.contract.some_of import some_clauses, some_of
 from fairlap_race.contract.specification.document_plan import WORDS, DocumentPlan, UncountedTask, WhyUncounted
 
 NOT_DETERMINED = "the documents were not counted against the track: it does not determine how many there will be"
@@ -330,9 +331,7 @@ def _counted_words(group: _NameGroup) -> str:
 
 
 def _why(uncounted: Iterable[UncountedTask]) -> str:
-    listed = [f"task {it.task} {WORDS[it.why]}" for it in uncounted]
-    more = f"; and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
-    return "; ".join(dict.fromkeys(listed[:_SHOWN])) + more
+    return some_clauses(dict.fromkeys(f"task {it.task} {WORDS[it.why]}" for it in uncounted), _SHOWN)
 
 
 def _compare_all(
@@ -362,10 +361,9 @@ def _compare_all(
             text = f"the race was to leave at most {every.most} documents, Elasticsearch counts {every.found}"
             return CountedDocuments(text)
         every = replace(every, uncounted=(*early, *every.uncounted))
-    found = ", ".join(f"{name} {number}" for name, number in list(behind.counts.items())[:_SHOWN]) or "none"
-    more = f" and {len(behind.counts) - _SHOWN} more indices" if len(behind.counts) > _SHOWN else ""
+    found = some_of((f"{name} {number}" for name, number in behind.counts.items()), _SHOWN) or "none"
     known = "" if every.most is None else f" of at most {every.most}"
-    counted = unknown or f"Elasticsearch counts {every.found}{known} ({found}{more})"
+    counted = unknown or f"Elasticsearch counts {every.found}{known} ({found})"
     text = f"the documents have no expected number: {_why(every.uncounted)}; {counted}"
     return CountedDocuments(uncounted=(text,))
 

@@ -1,7 +1,7 @@
 """One race that Rally runs, from its specification to its record: connect, prepare, run, collect.
 
-Each step is a function of `race_steps`, takes what those before it returned, and returns its part. What the record says
-of it is in the race's frame by then, as far as it came.
+Each step is a function of `race_steps`, takes what those before it returned, and returns what those after it take. What
+the record says of it is in the race's frame by then, as far as it came.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The steps of a race that Rally runs: connect, prepare, run, collect.
 
-Each returns its part, which those after it take. What the record says of it is handed to the race's frame as it comes,
+Each returns what those after it take. What the record says of it is handed to the race's frame as it comes,
 in case the next thing cannot be had.
 """
 
@@ -238,10 +238,8 @@ def run_rally(it: RaceGround, host: Host, reached: Reached, track: LoadedTrack) 
     return ended
 
 
-def collect(
-    it: RaceGround, host: Host, reached: Reached, prepared: Prepared, ended: Ended, watching: Watching
-) -> Numbers:
-    """Return what Rally measured, when all else is kept that tells what it means."""
+def collect(it: RaceGround, host: Host, reached: Reached, prepared: Prepared, ended: Ended, watching: Watching) -> None:
+    """Keep what Rally measured, and all else that tells what it means."""
     if ended.exit_code == 0 and not it.stop.is_set():
         # Before anything else is asked of the system under test.
         it.frame.keep(Parts(probes=reached.probes.read_after()))
@@ -257,7 +255,6 @@ def collect(
     if numbers.outcome.reason is None:
         until = min(time.monotonic() + LONGEST_COPY, it.limit + LATE_EVIDENCE)
         it.frame.keep(Parts(stored=store_metrics(it.spec, it.files.live, until, it.stop)))
-    return numbers
 
 
 def read_left_behind(it: RaceGround, track: LoadedTrack, ended: Ended, versions: Versions) -> Numbers:

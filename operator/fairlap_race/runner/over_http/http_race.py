@@ -1,7 +1,7 @@
 """One race over HTTP from its specification to its record: hosts, requests, then k6 for one load after the other.
 
-Each step returns its part, which those after it take. What the record says of it is handed to the race's frame as it
-comes, in case the next thing cannot be had.
+Each step returns what those after it take. What the record says of it is handed to the race's frame as it comes, in
+case the next thing cannot be had.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded.http_record import RequestHits
 from fairlap_race.contract.recorded.record import KEY_LOG, Progress, Record, Task, timestamp
 from fairlap_race.contract.recorded.track_record import TrackRecord, TrackTask
+from fairlap_race.contract.some_of import some_of
 from fairlap_race.contract.specification.http_spec import HttpLoad, HttpSpec
 from fairlap_race.contract.specification.race_spec import REQUIRE_TASKS, Mode, RaceSpec, RequestsSource
 from fairlap_race.contract.watched_machines.resources import MachineTable
@@ -235,8 +236,8 @@ def _refuse_missing(spec: RaceSpec, http: HttpSpec) -> None:
     names = [load.name for load in http.loads]
     known = {*names, *([spec.sweep.task] if spec.sweep else [])}  # the task whose steps the loads are is there, too
     if missing := [name for name in dict.fromkeys(spec.require_tasks) if name not in known]:
-        shown, listed = (", ".join([*of[:_LISTED], *(["…"] if len(of) > _LISTED else [])]) for of in (missing, names))
-        text = f"{REQUIRE_TASKS}: the race over HTTP has no task {shown}. There are: {listed}"
+        shown = some_of(missing, _LISTED)
+        text = f"{REQUIRE_TASKS}: the race over HTTP has no task {shown}. There are: {some_of(names, _LISTED)}"
         raise FailedError(Reason.UNKNOWN_TASK, text, REQUIRE_TASKS)
 
 

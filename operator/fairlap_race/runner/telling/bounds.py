@@ -6,6 +6,7 @@ import base64
 import gzip
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from decimal import ROUND_CEILING, Context
 from pathlib import Path
 
 from fairlap_race.contract.codec import Bounds
@@ -30,6 +31,9 @@ MAX_ITEMS = 200
 FEW = 40
 """Of each list, when a record cannot be judged anyway."""
 TAIL_BYTES = 4 << 20
+LEFT_OUT = "left out of the record"
+"""In the place of a text that there was."""
+_SIX_DIGITS_UP = Context(prec=6, rounding=ROUND_CEILING)
 
 
 def shorten(text: str, limit: int = MAX_MESSAGE) -> str:
@@ -55,7 +59,7 @@ def bug_words(error: Exception) -> str:
 
 
 def bounded(record: Record, room: int = MAX_RECORD_BYTES) -> Record:
-    """Return `record` within `room` bytes of compressed JSON: without parts that no check reads, as far as needed.
+    """Return `record` within `room` bytes of compressed JSON: without parts that decide nothing, as far as needed.
 
     `left_out` names what is missing. A record that is still too large says so as its outcome, unless it failed anyway.
     """
@@ -68,7 +72,7 @@ def bounded(record: Record, room: int = MAX_RECORD_BYTES) -> Record:
     if not _lists_are_read(replace(record, shards=None, track=replace(record.track, corpora=()))):
         return _cannot_be_judged(record, room)  # no other list becomes shorter below
     size = _size(record)
-    for what, without in _UNREAD:
+    for what, without in DISPENSABLE:
         if size <= room:
             return record
         smaller = without(record)
@@ -96,9 +100,11 @@ def _size(record: Record) -> int:
 
 
 def _without_touches(record: Record) -> Record:
+    """Return the record with the first touches, and those of what was there, which explain documents and pipelines."""
     if record.target is None:
         return record
-    return replace(record, target=replace(record.target, touches=record.target.touches[:MAX_ITEMS]))
+    kept = tuple(it for place, it in enumerate(record.target.touches) if place < MAX_ITEMS or it.existing)
+    return replace(record, target=replace(record.target, touches=kept))
 
 
 def _without_jvm_arguments(record: Record) -> Record:
@@ -118,7 +124,7 @@ def _with_tasks(record: Record, change: Callable[[Task], Task]) -> Record:
 
 
 def _with_six_digits(task: Task) -> Task:
-    """Return the task with its measured numbers to six digits; what checks compare with a bound stays as it is."""
+    """Return the task with its measured numbers to six digits; but not those that are compared with a fixed bound."""
     rally, windows = task.rally, task.windows
     return replace(
         task,
@@ -130,15 +136,14 @@ def _with_six_digits(task: Task) -> Task:
             p10=windows.p10 and _six(windows.p10),
             p90=windows.p90 and _six(windows.p90),
         ),
-        duration_seconds=task.duration_seconds and _six(task.duration_seconds),
         client_seconds=task.client_seconds and _six(task.client_seconds),
-        client_busy_share=task.client_busy_share and _six(task.client_busy_share),
     )
 
 
 def _rounded(rally: RallyNumbers) -> RallyNumbers:
     def each(times: Mapping[str, float]) -> dict[str, float]:
-        return {key: _six(value) for key, value in times.items()}
+        # Up, since an objective of no more digits is kept by what is not beyond it.
+        return {key: float(_SIX_DIGITS_UP.create_decimal(repr(value))) for key, value in times.items()}
 
     low, mean, median, high = (
         value and _six(value)
@@ -172,13 +177,22 @@ def _without_hosts(task: Task) -> Task:
     return replace(task, http=task.http and replace(task.http, hosts=()))
 
 
+def _without_first_error(task: Task) -> Task:
+    return replace(task, first_error=task.first_error and LEFT_OUT)
+
+
+def _without_shares_of_cpu(task: Task) -> Task:
+    """Return the task without how busy the load generator was: that it was the bottleneck, or throttled, decides."""
+    return replace(task, load=task.load and replace(task.load, cpu_share=None, busiest_share=None, why=""))
+
+
 def _without_processing_times(task: Task) -> Task:
     return replace(task, rally=task.rally and replace(task.rally, processing_time_millis={}))
 
 
-# The least important first. What the checks of the operator (plan/verdict) read is never here: a check that misses
-# something gives a false reason, or none.
-_UNREAD: tuple[tuple[str, Callable[[Record], Record]], ...] = (
+# The least important first. What decides is never here, be it whether the race counts (plan/verdict), its capacity or
+# which steps of a sweep count: who misses something gives a false answer, or none. What is only shown may be.
+DISPENSABLE: tuple[tuple[str, Callable[[Record], Record]], ...] = (
     ("the histograms of each task's times", lambda r: _with_tasks(r, lambda t: replace(t, histogram=None))),
     (
         "the names of the track's parameters and challenges",
@@ -191,7 +205,7 @@ _UNREAD: tuple[tuple[str, Callable[[Record], Record]], ...] = (
         "the modules of the release",
         lambda r: replace(r, environment=replace(r.environment, modules=None)),
     ),
-    (f"what the track touches on the target, from the {MAX_ITEMS + 1}st on", _without_touches),
+    (f"what the track touches on the target and was not there, from the {MAX_ITEMS + 1}st on", _without_touches),
     ("where the copies of the shards were", lambda r: replace(r, shards=None)),
     ("the JVM arguments of all nodes but the first", _without_jvm_arguments),
     (
@@ -200,12 +214,12 @@ _UNREAD: tuple[tuple[str, Callable[[Record], Record]], ...] = (
     ),
     (
         "the first error of each task",
-        lambda r: _with_tasks(r, lambda t: replace(t, first_error=None)),
+        lambda r: _with_tasks(r, _without_first_error),
     ),
     ("what searches answered, as digests", _without_digests),
     (
         "how busy the load generator was in each task",
-        lambda r: _with_tasks(r, lambda t: replace(t, load=None)),
+        lambda r: _with_tasks(r, _without_shares_of_cpu),
     ),
     ("digits beyond the sixth of what was measured", lambda r: _with_tasks(r, _with_six_digits)),
     ("the settings of the indices that somebody set", lambda r: _with_indices(r, lambda i: replace(i, explicit={}))),
@@ -213,7 +227,7 @@ _UNREAD: tuple[tuple[str, Callable[[Record], Record]], ...] = (
     ("how many samples support each percentile", lambda r: _with_tasks(r, lambda t: replace(t, support={}))),
     (
         "the track's parameters",
-        lambda r: replace(r, track=replace(r.track, params={"dropped": "too large for the record"})),
+        lambda r: replace(r, track=replace(r.track, params={})),
     ),
 )
 

@@ -1,4 +1,4 @@
-"""What the load generator used while Rally ran, look by look, so that each task can be judged by its own time."""
+"""What the load generator used while requests were sent, look by look: each task can be judged by its own time."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from fairlap_race.contract.as_percent import as_percent
 from fairlap_race.contract.recorded.record import LoadGenerator, Task
 from fairlap_race.contract.recorded.task_load import TaskLoad
 from fairlap_race.contract.recorded.task_spans import task_spans
+from fairlap_race.contract.some_of import some_clauses
 from fairlap_race.contract.watched_machines.series import Points, Span, increase, largest
 from fairlap_race.linux.cgroup import CgroupUsage
 from fairlap_race.runner.watching.load_generator import CPU_SHARE, PROCESS_SHARE, THROTTLED_SHARE
@@ -137,6 +138,5 @@ def judge_tasks(load: LoadGenerator, tasks: Iterable[Task]) -> LoadGenerator:
         return load
     unknown = any(task.load is None for task in measured)
     found = [f"task {task.task}: {task.load.why}" for task in measured if task.load and task.load.saturated]
-    shown = found[:5] + ([f"and {len(found) - 5} more tasks"] if len(found) > 5 else [])
-    mean = [load.why] if load.saturated and unknown else []
-    return replace(load, saturated=bool(found or mean), why="; ".join((*shown, *mean)))
+    mean = load.why if load.saturated and unknown else ""
+    return replace(load, saturated=bool(found or mean), why="; ".join(filter(None, (some_clauses(found, 5), mean))))

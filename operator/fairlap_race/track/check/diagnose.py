@@ -16,6 +16,7 @@ from esrally import paths
 from esrally.track import loader
 
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.some_of import some_of
 from fairlap_race.rally.classify import classify_track
 from fairlap_race.track.check.finding import FoundError, json_cure, template_cure, template_rule
 from fairlap_race.track.check.json_paths import task_path
@@ -303,4 +304,4 @@ def _similar(name: str, known: Iterable[str]) -> str:
 
 def _listing(track: Path) -> str:
     names = sorted(path.relative_to(track).as_posix() for path in track.rglob("*") if path.is_file())
-    return ", ".join(names[:20]) + (" …" if len(names) > 20 else "")
+    return some_of(names, 20)

@@ -87,7 +87,7 @@ class Templates:
         Jinja2 raises.
         """
         text = (self.track / name).read_text(encoding="utf-8")
-        flavor = releases.taken(loader.default_internal_template_vars, build_flavor="default")
+        flavor = releases.known_options(loader.default_internal_template_vars, build_flavor="default")
         internal = loader.default_internal_template_vars(glob_helper=self._glob, **flavor)
 
         def rendered(mark: bool) -> str:

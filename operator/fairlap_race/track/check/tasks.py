@@ -12,6 +12,7 @@ from esrally.track import loader
 from esrally.track import track as model
 
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.some_of import some_of
 from fairlap_race.contract.specification.race_spec import REQUIRE_TASKS
 from fairlap_race.rally import sweep_steps
 from fairlap_race.track.check.finding import FoundError
@@ -92,7 +93,7 @@ def nothing_measured(request: Request, challenge: Any) -> Iterator[FoundError]:
     # Of a track as such, each challenge is looked at, also one that only prepares a cluster for another.
     if request.every_challenge or not leaves or any(leaf.operation.include_in_reporting for leaf in leaves):
         return
-    names = f"{', '.join([leaf.name for leaf in leaves][:_LISTED])}{' …' if len(leaves) > _LISTED else ''}"
+    names = some_of((leaf.name for leaf in leaves), _LISTED)
     what = f"no task of the challenge {challenge.name} is measured: Rally reports on none of {names}"
     yield FoundError(Reason.NO_TASKS, what, "Put a bulk or a search into it, or let the filters leave one")
 
@@ -126,10 +127,10 @@ def _missing(request: Request, challenge: Any, field: str, wanted: Sequence[str]
     filters = "includeTasks" if request.include_tasks else "excludeTasks" if request.exclude_tasks else ""
     what = (
         f"{field}: the challenge {challenge.name}{f' with its {filters}' if filters else ''} has no task "
-        f"{', '.join(missing[:_LISTED])}{' …' if len(missing) > _LISTED else ''}"
+        f"{some_of(missing, _LISTED)}"
     )
-    listed = f"There are: {', '.join(names[:_LISTED])}{' …' if len(names) > _LISTED else ''}"
-    cure = f"Did you mean {', '.join(meant[:_LISTED])}? {listed}" if meant else listed
+    listed = f"There are: {some_of(names, _LISTED)}"
+    cure = f"Did you mean {some_of(meant, _LISTED)}? {listed}" if meant else listed
     yield FoundError(Reason.UNKNOWN_TASK, what, cure, field=field)
 
 

@@ -18,6 +18,7 @@ from fairlap.cli.doctor import noise_facts as read
 from fairlap.cli.doctor.noise_advice import advise
 from fairlap.cli.doctor.noise_facts import OVER_HTTP, Facts, Kubelet, KubernetesNode, MachineSeen, RaceSeen, TaskSeen
 from fairlap.cli.main import main
+from fairlap.plan.comparison.kept_clusters import built_once, on_kept_cluster
 from fairlap.results.disturbance import Disturbance, DisturbanceKind
 from fairlap.results.unsteady_settings import remarks
 from fairlap_race.contract.config_maps import packed
@@ -57,6 +58,7 @@ def test_of_what_is_well_or_unknown_nothing_is_said() -> None:
     ("about", "facts"),
     [
         ("settled", replace(WELL, tasks=(SETTLED, COLD))),
+        ("rate", replace(WELL, tasks=(SETTLED, replace(COLD, behind=True)))),
         ("steal", replace(WELL, races=(replace(RACE, steal=0.2),))),
         ("canary", replace(WELL, races=(replace(RACE, canary=("the same work, hashing, took longer",)),))),
         ("disturbed", replace(WELL, races=(remarked(Reason.MACHINE_DISTURBED),))),
@@ -470,6 +472,50 @@ def test_advice_names_fields_that_such_a_benchmark_has(spec: Any, warmup: str, l
     assert "let race.steady make" in next(iter(advise(both))).change
 
 
+LOADED: dict[str, Any] = {"race": {"track": {"builtin": "log_ingest"}}}
+SWEPT: dict[str, Any] = {"race": {"sweep": {"task": "search", "targetThroughput": [10, 20]}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "task", "told"),
+    [
+        pytest.param(LOADED, {}, ["settled"], id="as-fast-as-it-can"),
+        pytest.param(LOADED, {"scheduleShare": 1.0}, ["settled"], id="kept"),
+        pytest.param(LOADED, {"scheduleShare": 0.98}, ["settled"], id="kept-just-so"),
+        pytest.param(LOADED, {"scheduleShare": 0.75}, ["rate"], id="fifteen-of-twenty-a-second"),
+        pytest.param(LOADED, {"scheduleShare": 0.0}, ["rate"], id="none-was-sent"),
+        pytest.param(LOADED, {"scheduleShare": 0.99, "slowestClientShare": 0.5}, ["rate"], id="a-slow-client"),
+        pytest.param(LOADED, {"scheduleShare": "0.5"}, ["settled"], id="what-is-no-number-is-unknown"),
+        pytest.param(LOADED, {"scheduleShare": 0.75, "settled": True}, [], id="settled"),
+        pytest.param(LOADED, {"scheduleShare": 0.75, "settled": None}, [], id="not-judged"),
+        pytest.param({"target": {"kind": "http"}}, {"scheduleShare": 0.75}, ["rate"], id="over-http"),
+        pytest.param({"inTurn": {"block": "b"}}, {"scheduleShare": 0.75}, ["settled"], id="in-turn-by-service-time"),
+        pytest.param(SWEPT, {"task": "search@20/s", "scheduleShare": 0.75}, [], id="a-step-beyond-the-capacity"),
+        pytest.param(SWEPT, {"task": "search@10/s", "scheduleShare": 1.0}, ["settled"], id="a-step-that-was-kept"),
+        pytest.param(SWEPT, {"task": "searches", "scheduleShare": 0.75}, ["rate"], id="not-the-task-that-is-swept"),
+    ],
+)
+def test_no_longer_warmup_is_advised_where_requests_came_faster_than_they_were_answered(
+    spec: dict[str, Any], task: dict[str, Any], told: list[str]
+) -> None:
+    result = {"task": "search", "settled": False, "unsettledSeconds": 30, **task}
+    benchmark = {"metadata": {"name": "es"}, "spec": spec, "status": {"results": {"tasks": [result]}}}
+    found = advise(replace(WELL, tasks=tuple(read.tasks_of(benchmark))))
+    assert [each.about for each in found] == told
+    assert all("warm-up" not in each.change for each in found if each.about == "rate")
+
+
+def test_a_rate_that_was_not_kept_is_told_with_its_fields() -> None:
+    tasks = (replace(COLD, behind=True), replace(COLD, task="search", behind=True, kind=OVER_HTTP), COLD, SETTLED)
+    cold, rate = sorted(advise(replace(WELL, tasks=tasks)), key=lambda each: each.about == "rate")
+    assert (cold.worth, rate.worth) == (25, 50)
+    assert rate.found == (
+        "2 of 4 measured tasks had not settled at a rate that they did not keep (bulk of es, search of es): requests "
+        "may wait longer and longer"
+    )
+    assert "target-throughput" in rate.change and "race.load.targetThroughput" in rate.change
+
+
 def test_who_shares_on_purpose_or_for_want_of_processors_is_not_told_to_take_whole_ones() -> None:
     def shared(facts: Facts) -> bool:
         return "sharedProcessors" in said(facts)
@@ -480,8 +526,9 @@ def test_who_shares_on_purpose_or_for_want_of_processors_is_not_told_to_take_who
     assert not shared(replace(WELL, machines=(replace(seen, withheld=True),)))
     raced = finished()
     assert [it.exclusive for it in read.machines_of(raced)] == [False]
-    raced["spec"] = {**raced["spec"], "inTurn": {"block": "b", "races": 2, "number": 0}}
-    assert [it.exclusive for it in read.machines_of(raced)] == [None]
+    for field, value in (("inTurn", {"block": "b", "races": 2, "number": 0}), ("racedAgain", ["search"])):
+        side_by_side = {**raced, "spec": {**raced["spec"], field: value}}
+        assert [it.exclusive for it in read.machines_of(side_by_side)] == [None]
 
 
 def on_localkube(nodes: int, cores: int, resources: dict[str, Any] | None = None, **status: Any) -> Facts:
@@ -492,6 +539,22 @@ def on_localkube(nodes: int, cores: int, resources: dict[str, Any] | None = None
     status = {"environment": {"machines": [*machines, load]}, **status}
     found = tuple(read.machines_of({"metadata": {"name": "es"}, "spec": spec, "status": status}))
     return replace(WELL, nodes=(replace(GOOD, cores=cores, neighbours=()),), machines=found)
+
+
+@pytest.mark.parametrize("kind", ["Races", "Duet"])
+@pytest.mark.parametrize("cores", [2, 16])
+def test_clusters_that_a_comparison_keeps_are_not_told_to_take_whole_processors(kind: str, cores: int) -> None:
+    """Built side by side, whole ones would leave the last of them none: they are given a share on purpose."""
+    spec = {"elasticsearch": {"version": "9.0.0", "resources": {"limits": {"memory": "2Gi"}}}, "race": {}}
+    prepared = {**built_once(spec), "racedAgain": ["search"]}
+    raced = on_kept_cluster(prepared, ["search"], "upgrade-0a", "n")
+    raced |= {"inTurn": {"block": "b", "races": 2, "number": 0}} if kind == "Duet" else {}
+    shared = {"environment": {"machines": [{"node": "es-0", "machine": "n1", "exclusiveCpus": False}]}}
+    found = [it for each in (prepared, raced) for it in read.machines_of({"spec": each, "status": shared})]
+    nodes = (replace(GOOD, cores=cores, neighbours=()),)
+    assert len(found) == 2 and said(replace(WELL, nodes=nodes, machines=tuple(found))) == []
+    alone = tuple(read.machines_of({"spec": spec, "status": shared}))
+    assert said(replace(WELL, nodes=nodes, machines=(*found, *alone))) == ["sharedProcessors"]
 
 
 TWO_EACH = {"limits": {"cpu": "2", "memory": "2Gi"}}

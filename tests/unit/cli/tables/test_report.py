@@ -142,7 +142,7 @@ def remarked(name: str, *messages: str) -> Benchmark:
 def test_of_remarks_of_one_kind_the_first_is_shown_and_the_others_are_counted() -> None:
     five = [remarked(f"es-{n}", "shared machine", f"short for {n} s") for n in range(5)]
     assert report.brief_remarks(five) == [
-        "es-0, es-1 and 3 more: shared machine",
+        "es-0, es-1, es-2 and 2 more: shared machine",
         "es-0: short for 0 s (and 4 more remarks of this kind: --all)",
     ]
     assert report.brief_remarks(five[:2]) == [

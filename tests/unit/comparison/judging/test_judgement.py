@@ -19,7 +19,7 @@ from fairlap.api.status import RemarkStatus
 from fairlap.comparison.judging.gate_words import noise_words
 from fairlap.comparison.judging.judgement import Judgement, judge_blocks
 from fairlap.comparison.noise.expectation import design_looks
-from fairlap.comparison.terms.gate_metrics import METRICS, trade
+from fairlap.comparison.terms.gate_metrics import METRICS, change_in_words
 from fairlap.statistics.gates import SEQUENTIAL, Look, fixed
 from fairlap.statistics.moderation import Prior
 from fairlap.statistics.paired import LARGEST_CHANGE
@@ -590,7 +590,10 @@ def test_a_twin_changes_no_verdict(logs: list[list[float]], twin: list[float]) -
     )
 
 
-@pytest.mark.parametrize(("gates", "contenders"), [(1, 1), (3, 1), (8, 1), (1, 2), (3, 2)])
+@pytest.mark.parametrize(
+    ("gates", "contenders"),
+    [(1, 1), (1, 2), *(pytest.param(*each, marks=pytest.mark.long) for each in ((3, 1), (8, 1), (3, 2)))],
+)
 def test_identical_variants_are_seldom_told_apart(gates: int, contenders: int) -> None:
     """Promised: 5 %. More false ones than a share of 5 % makes in 999 of 1,000 such tests is a defect."""
     chosen, runs = random.Random(100 * gates + contenders), 300
@@ -824,9 +827,15 @@ def test_numbers_without_noise_are_told_in_full(metric: str, one: float, two: fl
 
 
 def test_a_trade_of_a_small_change_is_no_trade_of_none() -> None:
-    assert trade("documents", -1e-6) == "0.0001 % fewer documents"
-    assert trade("storeBytes", -0.9988) == "99.9 % less disk" and trade("storeBytes", 0.9988) == "100 % more disk"
-    assert trade("storeBytes", 0.0958) == "9.6 % more disk" and trade("storeBytes", 0.31) == "31 % more disk"
+    assert change_in_words("documents", -1e-6) == "0.0001 % fewer documents"
+    assert (
+        change_in_words("storeBytes", -0.9988) == "99.9 % less disk"
+        and change_in_words("storeBytes", 0.9988) == "100 % more disk"
+    )
+    assert (
+        change_in_words("storeBytes", 0.0958) == "9.6 % more disk"
+        and change_in_words("storeBytes", 0.31) == "31 % more disk"
+    )
 
 
 def test_the_noise_of_a_steady_baseline_is_not_none() -> None:

@@ -143,6 +143,80 @@ def machine(name: str, millicores: int) -> MachineCapacity:
     return MachineCapacity(name, millicores, {})
 
 
+def loaded(cpu: str, *machines: str) -> dict[str, Any]:
+    """Return a race whose load generator asks for `cpu`, on `machines` where there are any."""
+    scheduling = {"scheduling": {"machines": [*machines]}} if machines else {}
+    return {"resources": {"requests": {"cpu": cpu}, "limits": {"cpu": "8", "memory": "1Gi"}}, **scheduling}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "race", "machines", "words", "cure"),
+    [
+        pytest.param(
+            1, loaded("1500m", "a"), {"a": 2000, "b": 2000},
+            "2 machines of 4 processors for pods altogether can give a whole one to each of 1 node, but Kubernetes may "
+            "place nodes so that the load generator's 1.5 have no room: nodes share them",
+            "name other machines than a in elasticsearch.scheduling.machines, to leave it to the load generator",
+            id="the-only-machine-of-the-load-generator",
+        ),
+        pytest.param(
+            2, loaded("1500m"), {"a": 2000, "b": 1999},
+            "2 machines of 3.999 processors for pods altogether can give a whole one to each of 2 nodes, but "
+            "Kubernetes may place nodes so that the load generator's 1.5 have no room: nodes share them",
+            "name other machines than b in elasticsearch.scheduling.machines, to leave it to the load generator",
+            id="both-nodes-on-one-machine",
+        ),
+        pytest.param(
+            2, loaded("1500m"), {"a": 3000, "b": 1000},
+            "2 machines of 4 processors for pods altogether can give a whole one to each of 2 nodes, but Kubernetes "
+            "may place nodes so that the load generator's 1.5 have no room: nodes share them",
+            "", id="a-node-must-be-beside-the-load-generator",
+        ),
+    ],
+)  # fmt: skip
+def test_where_kubernetes_may_place_nodes_badly_that_is_said_and_what_prevents_it(
+    nodes: int, race: dict[str, Any], machines: dict[str, int], words: str, cure: str
+) -> None:
+    all_of_them = [machine(*each) for each in machines.items()]
+    found = decide(spec({"nodes": nodes}, race), all_of_them)
+    ending = f"; {cure}" if cure else ""
+    assert not found.whole and found.message == f"elasticsearch.resources names no CPU, and {words}{ending}"
+    if cure:
+        named = [name for name in machines if f"than {name} in" not in cure]
+        assert decide(spec({"nodes": nodes, "scheduling": {"machines": named}}, race), all_of_them).whole
+
+
+def has_room(nodes: int, asked: int, sizes: dict[str, int], its: set[str]) -> bool:
+    """Return whether any placement gives each node a whole processor and the load generator what it asks for."""
+    for place in its & {name for name, size in sizes.items() if size >= asked}:
+        left = {**sizes, place: sizes[place] - asked}
+        if sum(size // 1000 for size in left.values()) >= nodes:
+            return True
+    return False
+
+
+@given(
+    st.integers(1, 4),
+    st.integers(1, 3000),
+    st.dictionaries(st.sampled_from("abcd"), st.integers(0, 4000), min_size=1),
+    st.sets(st.sampled_from("abcd")),
+)
+def test_that_machines_cannot_give_whole_processors_is_said_exactly_where_no_placement_does(
+    nodes: int, asked: int, sizes: dict[str, int], named: set[str]
+) -> None:
+    race = loaded(f"{asked}m", *sorted(named))
+    machines = [machine(*each) for each in sizes.items()]
+    found = decide(spec({"nodes": nodes}, race), machines)
+    possible = has_room(nodes, asked, sizes, (named or {*sizes}) & {*sizes})
+    assert possible or not found.whole
+    assert (" can give a whole one" in found.message) is (possible and not found.whole)
+    *_, cure = found.message.split("; name other machines than ")
+    if cure != found.message:
+        kept_off = cure.split(" ")[0]
+        others = {"scheduling": {"machines": [name for name in sizes if name != kept_off]}}
+        assert decide(spec({"nodes": nodes, **others}, race), machines).whole, "what is advised helps"
+
+
 @pytest.mark.parametrize(
     ("nodes", "machines", "cpu"),
     [

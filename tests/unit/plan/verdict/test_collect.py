@@ -168,7 +168,7 @@ def test_twenty_late_tasks_hide_no_shared_machine() -> None:
 def test_a_load_generator_that_was_throttled_only_is_not_saturated() -> None:
     load = rec.LoadGenerator(4.0, 9.0, 0.2, throttled_periods=7, throttled_seconds=0.2)
     status = judged(with_tasks(load_generator=load))
-    assert told(status, "LoadGeneratorSaturated") == ("False", "No")
+    assert told(status, "LoadGeneratorSaturated") == ("False", "NotRemarked")
     assert [remark.reason for remark in status.races[0].remarks] == ["LoadGeneratorThrottled"]
 
 
@@ -188,7 +188,7 @@ def test_a_task_with_the_words_of_another_remark_is_no_such_remark() -> None:
     status = judged(replace(with_tasks(), rally=rec.Rally(version="2.13.0", exit_code=0, warnings=warnings)))
     assert [remark.reason for remark in status.races[0].remarks] == ["RallyWarning"] * 2
     for kind in ("LoadGeneratorShared", "LoadGeneratorSaturated", "ScheduleNotKept"):
-        assert told(status, kind) == ("False", "No")
+        assert told(status, kind) == ("False", "NotRemarked")
 
 
 @given(st.integers(0, 60), st.booleans(), st.booleans(), st.booleans())

@@ -61,7 +61,7 @@ def test_hosts_are_judged_together_where_they_have_weights_and_else_each() -> No
     )
     many = tuple(ProbeReading(f"h:{number}", 0, 0, 0) for number in range(9))
     found = judged(PLAIN, of(None, *many))
-    assert found and found[1].endswith("; and 4 hosts more")
+    assert found and found[1].endswith("; and 4 more")
 
 
 @pytest.mark.parametrize("found", [None, of(50, unread=True, why="after the race …"), ProbeRecord("rate", (), 50)])

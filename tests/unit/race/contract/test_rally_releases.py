@@ -77,7 +77,7 @@ def test_tags() -> None:
 def test_what_an_older_rally_does_not_have() -> None:
     def old(glob_helper: object = None) -> None: ...
 
-    assert releases.taken(old, build_flavor="default", glob_helper=1) == {"glob_helper": 1}
+    assert releases.known_options(old, build_flavor="default", glob_helper=1) == {"glob_helper": 1}
     assert releases.documents_wanted(object()) is None
     assert not releases.repeats(object())
     assert releases.documents_wanted(SimpleNamespace(ingest_doc_count="5")) == 5

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from fairlap.results.machine_facts import facts_of
 from fairlap_race.linux.machine import cpu_model, memory_bytes, numa_nodes
 
 
@@ -11,6 +12,8 @@ def test_the_model_of_the_cpu(tmp_path: Path) -> None:
     told = tmp_path / "cpuinfo"
     told.write_text("processor\t: 0\nmodel name\t: Intel(R) Xeon(R) @ 2.80GHz \nprocessor\t: 1\nmodel name\t: other\n")
     assert cpu_model(told) == "Intel(R) Xeon(R) @ 2.80GHz"
+    told.write_text("processor\t: 0\nBogoMIPS\t: 50.00\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n")
+    assert cpu_model(told) == facts_of(told.read_text()).cpu_model == "implementer 0x41 part 0xd0c"
     told.write_text("processor\t: 0\nBogoMIPS\t: 50.00\n")
     assert cpu_model(told) is None and cpu_model(tmp_path / "none") is None
 

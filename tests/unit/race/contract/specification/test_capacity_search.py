@@ -47,7 +47,10 @@ def test_without_noise_the_capacity_is_within_the_resolution(capacity: float, re
     assert len(probes) <= 24 and all(100.0 <= it.rate <= 1000.0 for it in probes)
 
 
-@pytest.mark.parametrize(("spread", "least"), [(0.2, 36), (1.0, 34), (2.0, 32)])
+@pytest.mark.parametrize(
+    ("spread", "least"),
+    [(0.2, 36), pytest.param(1.0, 34, marks=pytest.mark.long), pytest.param(2.0, 32, marks=pytest.mark.long)],
+)
 def test_the_interval_holds_the_capacity_whatever_the_noise(spread: float, least: int) -> None:
     """Nine in ten are meant: with 40 searches, 31 or fewer are seen once in a hundred then."""
     draw, held = random.Random(7), 0
@@ -69,6 +72,7 @@ def test_a_capacity_above_the_rates_is_said() -> None:
     assert found == CapacityFound(End.NEVER_BROKEN, low=1000.0) and len(probes) <= 10
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(resolution=st.sampled_from([0.01, 0.05, 0.1, 0.5]), further=st.floats(0, 3), place=st.floats(0.02, 0.98))
 def test_between_any_two_rates_that_may_be_written_the_capacity_is_found(

@@ -90,7 +90,7 @@ def test_the_mean_over_the_race_decides_only_what_has_no_figures_of_its_own() ->
     assert judge_tasks(mean, [unknown]) == mean and judge_tasks(mean, []) == mean
     assert judge_tasks(mean, [known, unknown]).why == mean.why
     many = [Task(str(n), load=TaskLoad(saturated=True, why="w"), samples=Counts(0, 9)) for n in range(7)]
-    assert judge_tasks(LoadGenerator(), many).why.endswith("task 4: w; and 2 more tasks")
+    assert judge_tasks(LoadGenerator(), many).why.endswith("task 4: w; and 2 more")
 
 
 def test_what_was_not_looked_at_is_not_known() -> None:
