@@ -80,7 +80,8 @@ def test_searches_that_a_cache_answers_and_such_that_it_does_not(runner: Runner,
     assert text.startswith("task cached: ") and of_raw.startswith("task raw: ")
     reads(Reason.CACHE_MEASURED, text.replace("task cached", "task search"))
     by_task = {it.task: it for it in ran.record.course.caches}
-    assert by_task["cached"].request_hits and by_task["cached"].request_hits > 100, by_task
+    hits, misses = by_task["cached"].request_hits or 0, by_task["cached"].request_misses or 0
+    assert hits > 9 * max(1, misses), by_task  # however many searches a slow machine answers in eight seconds
     assert by_task["fresh"].request_hits is not None and by_task["fresh"].request_hits < 20, by_task
     assert (by_task[""].request_hits or 0) >= by_task["cached"].request_hits
 
