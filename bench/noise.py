@@ -171,7 +171,7 @@ def together(names: Sequence[str]) -> list[tuple[str, ...]]:
     for name in dict.fromkeys(names):
         alike = json.dumps([dict(LEVERS[name].params), dict(LEVERS[name].without)], sort_keys=True)
         found.setdefault(alike, []).append(name)
-    return [tuple(each) for each in found.values()]
+    return [tuple(sorted(each)) for each in found.values()]  # in whatever order they are given
 
 
 def pulled(name: str, levers: Sequence[str]) -> tuple[str, str]:

@@ -102,11 +102,12 @@ def test_a_lever_is_two_pairs_of_the_same(name: str) -> None:
 
 def test_levers_on_the_same_races_share_those_without_any() -> None:
     asked = ("warm", "pretouch", "longer", "warmup", "cores", "steady", "warm")
-    assert noise.together(asked) == [("warm", "longer", "cores", "steady"), ("pretouch",), ("warmup",)]
+    assert noise.together(asked) == [("cores", "longer", "steady", "warm"), ("pretouch",), ("warmup",)]
+    assert set(noise.together(asked[::-1])) == set(noise.together(asked)), "in whatever order they are given"
     levers = noise.together(asked)[0]
     spec = ComparisonSpec.model_validate(noise.lever_spec(levers, size(*[f"--lever={name}" for name in levers])))
     found = {each.name: {**each.spec, "timeouts": None} for each in expand(spec)}
-    assert list(found)[:4] == ["off-1", "off-2", "warm-one", "warm-two"] and len(found) == 10
+    assert list(found)[:4] == ["off-1", "off-2", "cores-one", "cores-two"] and len(found) == 10
     for name in levers:
         alone = ComparisonSpec.model_validate(noise.lever_spec([name], size("--lever", name)))
         assert [{**each.spec, "timeouts": None} for each in expand(alone)] == [
@@ -122,7 +123,7 @@ def test_levers_that_raced_together_have_a_table_each() -> None:
         for name in (*noise.OFF, "warm-one", "warm-two", "steady-one", "steady-two"):
             races.append({"block": block, "variant": name, "numbers": [["search", "throughput", rng.uniform(9, 11)]]})
     (planned,) = noise.planned(None, asked)  # type: ignore[arg-type]
-    assert planned.key["lever"] == "warm steady" and planned.name == "noise-lever-warm"
+    assert planned.key["lever"] == "steady warm" and planned.name == "noise-lever-steady"
     text = noise.tables([{"key": planned.key, "measured": races}], asked)
     assert "**warm**: 4,000 searches" in text and "**steady**: race.steady" in text
     assert text.count("| search throughput | 6 |") == 2
