@@ -5,7 +5,7 @@ and prints them beside the promised 5 %, with the interval that so few compariso
 20 still allows 17 %). `--state` says what the variants are:
 
 - targets: two clusters that the script builds, in the same way, anew for each comparison, and removes in the end;
-- kept: clusters that the Comparison keeps over its blocks (spec.design.state), where this version has it;
+- kept: clusters that the Comparison keeps over its blocks (spec.design.state);
 - fresh: a cluster for each race;
 - duet: the same, and the races of a block in turn, request by request (spec.design.kind).
 
@@ -28,7 +28,6 @@ from parts import series, throwaway
 from parts.kubectl import Json, Kubectl
 from parts.share_interval import binomial_interval
 
-from fairlap.api.comparison_spec import Design
 from fairlap.comparison.terms.gate_metrics import METRICS
 
 BENCH = "aa"
@@ -36,8 +35,6 @@ USER = "aa-user"
 CLUSTERS = ("aa-one", "aa-two")
 PROMISED = "5 %"
 RESULTS = Path(__file__).parent / "results" / "aa.jsonl"
-HAS_KEPT = "state" in Design.model_fields
-"""whether Comparisons of this version can keep their clusters over all blocks"""
 SEARCHES = ["search-request", "search-response", "search-time-range", "requests-per-hour"]
 """what is raced on clusters that are kept"""
 # 400 requests of each measured task: p99 decides from 368 on.
@@ -177,17 +174,12 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--namespace", default="fairlap")
     parser.add_argument("--comparisons", type=int, default=20)
     parser.add_argument("--blocks", type=int, default=5)
-    parser.add_argument(
-        "--state", choices=("targets", "kept", "fresh", "duet"), default="kept" if HAS_KEPT else "targets"
-    )
+    parser.add_argument("--state", choices=("targets", "kept", "fresh", "duet"), default="kept")
     parser.add_argument("--results", type=Path, default=RESULTS, help="a JSON line for each comparison")
     parser.add_argument("--dry-run", action="store_true", help="print the manifests and do nothing")
     parser.add_argument("--clean", action="store_true", help="remove what a stopped run left in the cluster")
     parser.add_argument("--smallest", action="store_true", help="one comparison of two blocks of the shortest races")
-    options = parser.parse_args(argv)
-    if options.state == "kept" and not HAS_KEPT:
-        parser.error("--state kept: Comparisons of this version have no design.state; use --state targets")
-    return options
+    return parser.parse_args(argv)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -119,8 +119,8 @@ FLOORS: Final[Mapping[str, tuple[str, ...]]] = {
         "fairlap_race.contract", "fairlap_race.errors", "fairlap_race.track", "fairlap_race.track.check", "fairlap.api",
         "fairlap.wording", "fairlap.statistics", "fairlap.results", "fairlap.requests", "fairlap.comparison.terms",
         "fairlap.comparison.facts", "fairlap.comparison.numbers", "fairlap.comparison.variants",
-        "fairlap.comparison.noise", "fairlap.comparison.judging", "fairlap.comparison_report", "fairlap.plan.lifetimes",
-        "fairlap.plan.acceptance", "fairlap.plan.comparison",
+        "fairlap.comparison.noise", "fairlap.comparison.judging", "fairlap.comparison_report", "fairlap.plan.basis",
+        "fairlap.plan.lifetimes", "fairlap.plan.acceptance", "fairlap.plan.comparison",
     ),
     "fairlap_docs": ("fairlap_race.contract", "fairlap.api"),
 }  # fmt: skip
@@ -136,14 +136,21 @@ SHELVES: Final[Mapping[str, tuple[str, ...]]] = {
 For all other rooms it is one room still."""
 
 ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
-    "kubernetes": ("fairlap.kube.api_server", "fairlap.cli.edge.connection"),
+    "kubernetes": ("fairlap.kube.api_server", "fairlap.cli.edge.transport"),
+    "aiohttp": (
+        "fairlap.kube.api_server",
+        "fairlap.machines.prometheus",
+        "fairlap.runtime.metrics_server",
+        "fairlap.runtime.watches.small_pages",
+        "fairlap_race.rally.inside.client_addresses",
+    ),
     "pydantic_settings": ("fairlap.environ",),
     "kopf": (
         "fairlap.runtime.kopf_handlers",
         "fairlap.runtime.watches.quick_toggles",
         "fairlap.runtime.watches.small_pages",
     ),
-    "urllib3": ("fairlap_race.elasticsearch.client", "fairlap.cli.edge.connection"),
+    "urllib3": ("fairlap_race.elasticsearch.client", "fairlap.cli.edge.transport"),
     "thespian": ("fairlap_race.rally.inside.launch", "fairlap_race.rally.inside.next_step_at_once"),
     "hdrh": ("fairlap_race.rally.histograms",),
     "pyarrow": ("fairlap_race.rally.sample_table",),

@@ -106,7 +106,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   resources: [events]
   verbs: [create, list]
 {{- if .Values.rbac.deleteExpired }}
-# Records, and Benchmarks that ask for it, go when their ttlAfterFinished is over.
+# Records, and Benchmarks that ask for it, go when their ttlAfterFinished is over; so do more runs than rerunHistoryLimit.
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [delete]
@@ -126,7 +126,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   verbs: [get]
 {{- end -}}
 
-{{/* How many processors the machines have for pods. Nodes belong to the whole cluster. */}}
+{{/* How many processors and how much memory the machines have for pods. Nodes belong to the whole cluster. */}}
 {{- define "fairlap.machineRules" -}}
 - apiGroups: [""]
   resources: [nodes]

@@ -1,11 +1,11 @@
 """What a user writes to have the capacity of a cluster looked for: the highest rate at which an objective is kept."""
 
-import math
 from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
 from fairlap.api.base import Api, Duration, rule, rules, some_time
+from fairlap.api.percentiles import fewest_requests
 from fairlap.api.quantity import parse_duration
 from fairlap.api.sweep_spec import Clients, Latency, Objective, Rate
 
@@ -34,11 +34,8 @@ class CapacityObjective(Objective):
 
     @property
     def fewest_requests(self) -> int:
-        """From how many measured requests on the percentile has an upper bound at all, with 95 % confidence.
-
-        The greatest of n lies below the quantile q with the probability q^n, which is to be 2.5 % at most.
-        """
-        return math.ceil(math.log(0.025) / math.log(float(self.percentile[1:]) / 100))
+        """From how many measured requests on the percentile has an upper bound at all, with 95 % confidence."""
+        return fewest_requests(self.percentile)
 
 
 class RateRange(Api):

@@ -296,7 +296,9 @@ def report_(
 @fairlap.command(short_help="What Rally logged, or logs while it runs.")
 @_NAME
 @click.option(
-    "--race", metavar="STEP", help="Number of the race, smoke or check (default: the one that runs, or ran last)."
+    "--race",
+    metavar="STEP",
+    help="Number of the race, smoke, check or probe (default: the one that runs, or ran last).",
 )
 @click.option("-f", "--follow", is_flag=True, help="Go on until the Benchmark has ended.")
 @_cluster_options

@@ -18,7 +18,13 @@ from functools import cache
 from statistics import median
 from typing import NamedTuple
 
-from fairlap_race.contract.recorded.settling import LATENCY, SERVICE_TIME, THROUGHPUT, Settling
+from fairlap_race.contract.recorded.settling import (
+    LATENCY,
+    SERVICE_TIME,
+    SETTLED_FROM_SECONDS,
+    THROUGHPUT,
+    Settling,
+)
 from fairlap_race.rally.windows import WINDOW_SECONDS, Pace, parts_of
 
 FEWEST_PARTS, MOST_PARTS = 12, 16
@@ -41,8 +47,8 @@ ENOUGH_TRIED = 1 / 3
 """Of the time must have been taken away, and the rest still change, before a task is said to have never settled."""
 MOST_WINDOWS = 86_400
 """That are judged, from the last one back: a day."""
-WARM_WINDOWS = 36
-"""That a warm-up is judged by: one look at so many errs less than two at 24 that see as many (docs/noise.md)."""
+WARM_WINDOWS = round(SETTLED_FROM_SECONDS / WINDOW_SECONDS)
+"""That a warm-up is judged by."""
 
 
 @dataclass

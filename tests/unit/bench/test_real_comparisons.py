@@ -19,7 +19,7 @@ from fairlap.comparison.variants.variants import expand
 from fairlap.statistics.gates import fixed
 
 ROOT = Path(__file__).parents[3]
-STATES = ("targets", "fresh", "duet", *(("kept",) if aa.HAS_KEPT else ()))
+STATES = ("targets", "fresh", "duet", "kept")
 
 
 def gate(verdict: str, metric: str = "throughput", **more: Any) -> dict[str, Any]:

@@ -232,6 +232,13 @@ def test_what_takes_long_to_import_is_imported_late() -> None:
     assert done.stdout.strip() == ""
 
 
+def test_what_needs_no_cluster_does_not_wait_for_its_client() -> None:
+    modules = ", ".join(f"fairlap.cli.commands.{each}_command" for each in ("plan", "compare", "report"))
+    code = f"import sys, {modules}; print('kubernetes' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -312,7 +319,14 @@ def test_track_params(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [("2", "race-2"), ("race-50", "race-50"), ("smoke", "smoke"), ("check", "check"), ("race-0", None)],
+    [
+        ("2", "race-2"),
+        ("race-50", "race-50"),
+        ("smoke", "smoke"),
+        ("check", "check"),
+        ("probe", "probe"),
+        ("race-0", None),
+    ],
 )
 def test_step_name(text: str, name: str | None) -> None:
     if name is None:

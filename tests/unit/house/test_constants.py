@@ -12,8 +12,10 @@ from tests.unit.house.test_imports import FILES, module_of, parsed, room
 
 from fairlap.api import load_spec, names, sweep_spec
 from fairlap.api.base import LONGEST_TEXT
+from fairlap.api.spec import Steady
 from fairlap.queue import summary
 from fairlap_docs.floors import FLOORS
+from fairlap_race.contract.recorded.settling import SETTLED_FROM_SECONDS
 from fairlap_race.contract.specification import http_spec, sweep, turns
 from fairlap_race.contract.specification.race_spec import Mode
 from fairlap_race.contract.watched_machines import resources
@@ -35,6 +37,11 @@ from fairlap_race.contract.watched_machines import resources
 )
 def test_what_the_api_and_the_queue_allow_the_race_takes(of_the_api: object, of_the_race: object) -> None:
     assert of_the_api == of_the_race
+
+
+def test_the_api_says_from_how_many_seconds_a_warm_up_is_judged() -> None:
+    rules = Steady.model_config["json_schema_extra"]
+    assert f"is told from {SETTLED_FROM_SECONDS} seconds;" in str(rules)
 
 
 class Constant(NamedTuple):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairlap.api.names import is_race
 from fairlap.cli.edge import benchmarks as bm
-from fairlap.cli.edge.connection import Connection
 from fairlap.cli.edge.exits import SUCCEEDED, CliError, UsageError
 from fairlap.cli.edge.printable import print_text
 from fairlap.cli.tables import report
@@ -23,6 +22,9 @@ from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.recorded.record import KEY_RACE, KEY_RECORD, Record
 from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, unpacked
 from fairlap_race.contract.watched_machines.resources import KEY_RESOURCES, MachineTable
+
+if TYPE_CHECKING:
+    from fairlap.cli.edge.connection import Connection
 
 _UNKNOWN = (
     "from race.json alone it is not known whether Java and its options, machines, index settings, documents and the "

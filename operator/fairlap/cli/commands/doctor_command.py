@@ -14,8 +14,8 @@ from fairlap.cli.doctor.neighbours import TargetHost, neighbours_of, target_host
 from fairlap.cli.doctor.noise_advice import Advice, advise
 from fairlap.cli.doctor.noise_facts import Facts, KubernetesNode, RaceSeen
 from fairlap.cli.edge import benchmarks as bm
-from fairlap.cli.edge.connection import Connection, RefusedError
-from fairlap.cli.edge.exits import SUCCEEDED, CliError
+from fairlap.cli.edge.connection import Connection
+from fairlap.cli.edge.exits import SUCCEEDED, CliError, RefusedError
 from fairlap.cli.edge.printable import print_text
 from fairlap.results.disturbance import reading_tasks
 from fairlap.results.unread_tasks import unread_tasks

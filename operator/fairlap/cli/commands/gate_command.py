@@ -15,8 +15,18 @@ from fairlap.api.phases import is_over
 from fairlap.api.raw import condition_of
 from fairlap.cli.edge import benchmarks as bm
 from fairlap.cli.edge.comparison_files import Connect
-from fairlap.cli.edge.connection import Connection, UnknownNameError
-from fairlap.cli.edge.exits import DEBUG, FAILED, SUCCEEDED, TIMED_OUT, UNDECIDED, CliError, UsageError, unforeseen
+from fairlap.cli.edge.connection import Connection
+from fairlap.cli.edge.exits import (
+    DEBUG,
+    FAILED,
+    SUCCEEDED,
+    TIMED_OUT,
+    UNDECIDED,
+    CliError,
+    UnknownNameError,
+    UsageError,
+    unforeseen,
+)
 from fairlap.cli.edge.printable import one_line, print_text, stop_printing
 
 Json = dict[str, Any]

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 from fairlap.api.names import BENCHMARK_LABEL, ROLE_LABEL, ROLE_LOAD_GENERATOR, STEP_LABEL
 from fairlap.api.phases import is_over
+from fairlap.api.spec import BenchmarkSpec
 from fairlap.cli.edge import benchmarks as bm
-from fairlap.cli.edge.connection import Connection, RefusedError
-from fairlap.cli.edge.exits import SUCCEEDED, CliError, UsageError
+from fairlap.cli.edge.connection import Connection
+from fairlap.cli.edge.exits import SUCCEEDED, CliError, RefusedError, UsageError
 from fairlap.cli.edge.printable import print_text
+from fairlap.plan.basis.steps import CHECK, PROBE, SMOKE, step_after
 from fairlap.plan.lifetimes import expiry
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.recorded.record import KEY_LOG, KEY_RECORD, Record
@@ -27,12 +30,12 @@ _NOT_STARTED = 400
 
 
 def step_name(text: str) -> str:
-    """Return the step that a user means with 2, race-2, smoke or check; raises UsageError."""
-    if text in ("smoke", "check") or re.fullmatch(r"race-[1-9][0-9]?", text):
+    """Return the step that a user means with 2, race-2, smoke, check or probe; raises UsageError."""
+    if text in (PROBE, CHECK, SMOKE) or re.fullmatch(r"race-[1-9][0-9]?", text):
         return text
     if re.fullmatch(r"[1-9][0-9]?", text):
         return f"race-{text}"
-    raise UsageError(f"--race takes a number, smoke or check, not {text!r}")
+    raise UsageError(f"--race takes a number, smoke, check or probe, not {text!r}")
 
 
 def logs(connection: Connection, name: str, step: str | None, follow: bool) -> int:
@@ -45,12 +48,22 @@ def logs(connection: Connection, name: str, step: str | None, follow: bool) -> i
 
 
 def current_step(benchmark: Json) -> str | None:
-    """Return the step that runs, or the last one that ran; None before the first one."""
+    """Return the step that runs, or the last one that began; None before the first one."""
     status = bm.status(benchmark)
     running = status.get("step") or {}
-    races = status.get("races") or ()
-    ran = races[-1]["name"] if races else status.get("finishedStep")
-    return running.get("name") or ran or ("check" if is_over(benchmark) else None)
+    races = [race["name"] for race in status.get("races") or ()]
+    if under_way := running.get("name") or (races and races[-1]):
+        return str(under_way)
+    finished = status.get("finishedStep")
+    failed = _failed_step(benchmark, finished) if bm.phase(benchmark) == "Failed" else None
+    return failed or finished or (CHECK if is_over(benchmark) else None)
+
+
+def _failed_step(benchmark: Json, finished: str | None) -> str | None:
+    """Return the step after the last one that came to its end; None where this version does not know the spec."""
+    with suppress(ValueError):
+        return step_after(BenchmarkSpec.model_validate(benchmark.get("spec")), finished)
+    return None
 
 
 def _once(connection: Connection, name: str, step: str | None) -> Iterator[str]:
@@ -81,7 +94,7 @@ def _follow(connection: Connection, name: str, step: str | None) -> Iterator[str
             continue
         if is_over(benchmark) or (step is not None and step in shown):
             if not shown:
-                raise CliError(_no_log(connection, name, chosen or "check"))
+                raise CliError(_no_log(connection, name, chosen or CHECK))
             return
         time.sleep(_WAIT_SECONDS)
 

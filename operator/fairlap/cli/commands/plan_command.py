@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -24,8 +24,7 @@ from fairlap.api.names import (
 )
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.cli.edge import manifest_files
-from fairlap.cli.edge.connection import Connection, RefusedError
-from fairlap.cli.edge.exits import FAILED, SUCCEEDED
+from fairlap.cli.edge.exits import FAILED, SUCCEEDED, RefusedError
 from fairlap.cli.edge.printable import one_line, print_text, printable
 from fairlap.cli.tables.plan_text import Known, plan_text, racing
 from fairlap.comparison.facts.fairness import diff
@@ -37,6 +36,9 @@ from fairlap.plan.comparison.children import dry_run
 from fairlap.plan.comparison.comparison_seen import ComparisonSubject
 from fairlap.wording.counts import counted
 from fairlap_race.contract.some_of import some_of
+
+if TYPE_CHECKING:
+    from fairlap.cli.edge.connection import Connection
 
 Json = dict[str, Any]
 Spec = TypeVar("Spec", bound=Api)

@@ -13,8 +13,8 @@ from fairlap.api.phases import is_over
 from fairlap.cli.commands.gate_command import exit_code
 from fairlap.cli.edge import benchmarks as bm
 from fairlap.cli.edge import manifest_files
-from fairlap.cli.edge.connection import Connection, RefusedError
-from fairlap.cli.edge.exits import FAILED, INTERRUPTED, SUCCEEDED, TIMED_OUT, CliError
+from fairlap.cli.edge.connection import Connection
+from fairlap.cli.edge.exits import FAILED, INTERRUPTED, SUCCEEDED, TIMED_OUT, CliError, RefusedError
 from fairlap.cli.edge.printable import one_line, print_text
 from fairlap.cli.edge.screen import Screen
 from fairlap.cli.tables import report

@@ -1,4 +1,4 @@
 """Where the command line meets the world: the cluster, files, the terminal, and another Python.
 
-From outside: all of it.
+From outside: all but `transport`.
 """

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairlap.api.block_record import KEY_BLOCK, BlockRecord
 from fairlap.api.names import COMPARISON_KIND
 from fairlap.api.raw import as_list, as_mapping
-from fairlap.cli.edge.connection import Connection
 from fairlap.cli.edge.exits import CliError, UsageError
 from fairlap.comparison.numbers.block_pack import block_in_config_map, unpack_block
 from fairlap.comparison_report.archive import DATA_ID, is_archive, read_archive
 from fairlap.comparison_report.comparison_view import NotAComparisonError
 from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, decompressed, read_object
+
+if TYPE_CHECKING:
+    from fairlap.cli.edge.connection import Connection
 
 Json = dict[str, Any]
 Blocks = list[BlockRecord]
@@ -130,4 +132,4 @@ def _read(path: Path) -> bytes:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
 
 
-Connect = Callable[[], Connection]
+Connect = Callable[[], "Connection"]

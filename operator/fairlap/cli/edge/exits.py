@@ -28,6 +28,18 @@ class UsageError(CliError):
         super().__init__(sentence, USAGE)
 
 
+class RefusedError(CliError):
+    """The API server refused a request; the text is its sentence."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class UnknownNameError(CliError):
+    """There is no object of this name; the text says which there are."""
+
+
 def unforeseen(error: Exception) -> str:
     """Return a sentence for the user on an error that nobody has thought of."""
     what = (f"{type(error).__name__}: {error}".splitlines() or [""])[0]

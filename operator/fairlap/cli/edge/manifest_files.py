@@ -18,15 +18,14 @@ Json = dict[str, Any]
 _ENDINGS = (".yaml", ".yml", ".json")
 
 
-def load(names: Iterable[str], *kinds: str) -> list[Json]:
+def load(names: Iterable[str]) -> list[Json]:
     """Return the objects in the files, directories or "-" (standard input), in order.
 
-    Raises UsageError, also when there is none of `kinds` (none given: Benchmark, Comparison) among them.
+    Raises UsageError, also when there is neither a Benchmark nor a Comparison among them.
     """
-    wanted = kinds or (KIND, COMPARISON_KIND)
     found = [each for name in names for each in _documents(name)]
-    if not any(is_ours(each, *wanted) for each in found):
-        raise UsageError(f"{', '.join(names)}: there is no {' and no '.join(wanted)} of {GROUP} in it")
+    if not any(map(is_ours, found)):
+        raise UsageError(f"{', '.join(names)}: there is no {KIND} and no {COMPARISON_KIND} of {GROUP} in it")
     return found
 
 

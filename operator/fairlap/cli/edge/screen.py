@@ -1,4 +1,4 @@
-"""Shows how far Benchmarks are: lines that are redrawn on a terminal, a line for each change elsewhere."""
+"""Shows how far Benchmarks and Comparisons are: lines redrawn on a terminal, a line for each change elsewhere."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from fairlap.cli.edge.printable import write_shown
 
 
 class Screen:
-    """One line a Benchmark, with the seconds since the start."""
+    """One line for each Benchmark and Comparison, with the seconds since the start."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._drawn = 0
-        self._shown: dict[str, str] = {}
+        self._shown: dict[tuple[str, str], str] = {}
+        """by kind and name: a Benchmark and a Comparison may have the same"""
         self._started = time.monotonic()
 
     def show(self, benchmarks: Sequence[Benchmark]) -> None:
-        """Show the current state of all Benchmarks."""
+        """Show the current state of all of them."""
         if self._out.isatty():
             self._redraw(benchmarks)
             return
         for benchmark in benchmarks:
             line = bm.without_percent(bm.progress_line(benchmark))
-            if line != self._shown.get(bm.name(benchmark)):
-                self._shown[bm.name(benchmark)] = line
+            which = str(benchmark.get("kind")), bm.name(benchmark)
+            if line != self._shown.get(which):
+                self._shown[which] = line
                 write_shown(f"{self._clock()}{line}\n", self._out)
 
     def _clock(self) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, get_args
 
 from fairlap.api.comparison_spec import ComparisonSpec, GateSpec, Metric
+from fairlap.api.percentiles import fewest_requests
 from fairlap.wording.percentages import change_digits
 
 
@@ -21,8 +22,6 @@ class MetricKind(NamedTuple):
     """of each task; else of the whole race"""
     percentile: str = ""
     """as the record of a race calls it, for example p99"""
-    requests: int = 1
-    """how many it needs to decide: the first n with percentile^n <= 0.025, which bounds it with 97.5 %"""
     exact: bool = False
     """it has no noise: any change is real"""
     any_change_is_worse: bool = False
@@ -32,15 +31,20 @@ class MetricKind(NamedTuple):
     columns: str = ""
     """group of columns of the machines' table that it is from, or "rate"; sources tell the same thing differently"""
 
+    @property
+    def requests(self) -> int:
+        """How many it needs to decide."""
+        return fewest_requests(self.percentile) if self.percentile else 1
+
 
 METRICS: Final[Mapping[str, MetricKind]] = {
     "throughput": MetricKind("throughput", "ops/s", "operations/s", more_is_better=True, counted=True, columns="rate"),
-    "serviceTimeP50": MetricKind("service time p50", "ms", "service time p50", percentile="p50", requests=6),
-    "serviceTimeP90": MetricKind("service time p90", "ms", "service time p90", percentile="p90", requests=36),
-    "serviceTimeP99": MetricKind("service time p99", "ms", "service time p99", percentile="p99", requests=368),
-    "latencyP50": MetricKind("latency p50", "ms", "latency p50", percentile="p50", requests=6),
-    "latencyP90": MetricKind("latency p90", "ms", "latency p90", percentile="p90", requests=36),
-    "latencyP99": MetricKind("latency p99", "ms", "latency p99", percentile="p99", requests=368),
+    "serviceTimeP50": MetricKind("service time p50", "ms", "service time p50", percentile="p50"),
+    "serviceTimeP90": MetricKind("service time p90", "ms", "service time p90", percentile="p90"),
+    "serviceTimeP99": MetricKind("service time p99", "ms", "service time p99", percentile="p99"),
+    "latencyP50": MetricKind("latency p50", "ms", "latency p50", percentile="p50"),
+    "latencyP90": MetricKind("latency p90", "ms", "latency p90", percentile="p90"),
+    "latencyP99": MetricKind("latency p99", "ms", "latency p99", percentile="p99"),
     "capacity": MetricKind("capacity", "ops/s", "capacity", more_is_better=True),
     "storeBytes": MetricKind("store size", "bytes", "disk", of_tasks=False),
     "segments": MetricKind("segments", "segments", "segments", of_tasks=False, exact=True, counted=True),

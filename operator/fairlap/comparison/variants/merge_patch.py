@@ -31,6 +31,8 @@ ONE_OF: Final = (
         {"builtin": (), "configMap": (), "name": ("revision", "repository"), "git": (), "volume": ()},
     ),
     OneOf(("race", "requests"), {"configMap": (), "volume": (), "git": ()}),
+    OneOf(("race", "sweep", "objective"), {"p50": (), "p90": (), "p99": ()}),
+    OneOf(("race", "capacity", "objective"), {"p50": (), "p90": (), "p99": ()}),
 )
 
 _SETTINGS: Final[tuple[tuple[str, ...], ...]] = (

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from fairlap.api.base import Json
+from fairlap.api.names import KIND
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus
 from fairlap.plan.basis.conditions import Observation
@@ -53,6 +54,7 @@ class Refusal(NamedTuple):
 class Subject:
     """The Benchmark in question."""
 
+    kind: ClassVar[str] = KIND
     name: str
     namespace: str
     uid: str

@@ -8,11 +8,9 @@ from fairlap.api.load_spec import RequestLoad
 from fairlap.api.quantity import parse_duration
 from fairlap.api.spec import Race
 from fairlap.api.sweep_spec import Sweep
+from fairlap_race.contract.recorded.settling import SETTLED_FROM_SECONDS
 from fairlap_race.contract.specification.capacity_search import MOST_TRIES, CapacitySearch
 from fairlap_race.contract.specification.sweep import RANDOM, SEARCH, SweepSpec, search_steps, steps_of
-
-_SETTLED_AFTER_SECONDS = 36.0
-"""from so many seconds of requests race.steady tells whether a task has settled (docs/noise.md)"""
 
 
 def sweep_spec(sweep: Sweep | None, race_id: str, load: RequestLoad | None = None) -> SweepSpec | None:
@@ -108,4 +106,4 @@ def least_seconds(sweep: Sweep, load: RequestLoad | None = None, *, steady: bool
 
 def _warmup(seconds: float, *, steady: bool) -> float:
     """Return how long a step warms up at least."""
-    return max(seconds, _SETTLED_AFTER_SECONDS) if steady and seconds else seconds
+    return max(seconds, SETTLED_FROM_SECONDS) if steady and seconds else seconds

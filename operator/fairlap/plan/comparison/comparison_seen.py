@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus
+from fairlap.api.names import COMPARISON_KIND
 from fairlap.api.status import PlannedTask
 from fairlap.comparison.variants.variants import ResolvedVariant, expand
 from fairlap.plan.basis.conditions import Observation
@@ -23,6 +24,7 @@ from fairlap.statistics.moderation import Prior
 class ComparisonSubject:
     """The Comparison in question."""
 
+    kind: ClassVar[str] = COMPARISON_KIND
     name: str
     namespace: str
     uid: str

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from fairlap.api.percentiles import fewest_requests
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
@@ -18,8 +19,7 @@ from fairlap_race.contract.recorded.task_spans import seconds_of
 from fairlap_race.contract.some_of import some_of
 from fairlap_race.contract.specification.race_spec import Mode
 
-FEWEST_REQUESTS: Final = 36
-"""What p90 needs to be bounded by the largest of them with 97.5 %: the first n with 0.9^n <= 0.025."""
+FEWEST_REQUESTS: Final = fewest_requests("p90")
 SHORTEST_SECONDS: Final = 10.0
 _SHOWN = 5
 

@@ -15,6 +15,7 @@ from fairlap.kube.index import UidIndex
 from fairlap.manifests.elasticsearch import NODE_SET
 from fairlap.plan.basis.seen import Subject
 from fairlap.plan.basis.steps import object_name
+from fairlap.plan.comparison.comparison_seen import ComparisonSubject
 
 Body = Mapping[str, Any]
 
@@ -35,9 +36,9 @@ def step_of(thing: Body) -> str:
     return str((thing["metadata"].get("labels") or {}).get(STEP_LABEL, ""))
 
 
-def is_controlled_by(body: Body, namespace: str, kind: str, uid: str) -> bool:
-    """Return whether an object is controlled by the Benchmark or Comparison (`kind`) with this uid."""
-    return body["metadata"].get("namespace") == namespace and controller_uid(body, kind) == uid
+def is_controlled_by(body: Body, subject: Subject | ComparisonSubject) -> bool:
+    """Return whether an object is controlled by this Benchmark or Comparison, and is in its namespace."""
+    return body["metadata"].get("namespace") == subject.namespace and controller_uid(body, subject.kind) == subject.uid
 
 
 def is_of_job(body: Body, subject: Subject, step: str, job_uid: str | None) -> bool:

@@ -136,7 +136,7 @@ async def read_records(
         there = await api_server.find("ConfigMap", subject.namespace, name) if left > 0 else None
         record = table = None
         large = False
-        if there is not None and is_controlled_by(there, subject.namespace, KIND, subject.uid):
+        if there is not None and is_controlled_by(there, subject):
             record, table = text_of(there, KEY_RECORD), text_of(there, KEY_RESOURCES)
             left -= value_count(record or "") + value_count(table or "")
             if large := MOST_VALUES_TOGETHER - left > LARGE_VALUES:
@@ -191,11 +191,7 @@ async def read_children(api_server: ApiServer, seen: Seen) -> Children:
     found: dict[str, Json | None] = {}
     for each in (ELASTICSEARCH, JOB):
         there = await api_server.find(each.kind, subject.namespace, object_name(subject.name, step.name))
-        found[each.kind] = (
-            project_child(each.plural, there)
-            if there and is_controlled_by(there, subject.namespace, KIND, subject.uid)
-            else None
-        )
+        found[each.kind] = project_child(each.plural, there) if there and is_controlled_by(there, subject) else None
     query = {"labelSelector": f"{UID_LABEL}={subject.uid},{STEP_LABEL}={step.name}"}
     job_uid = step.job_uid or uid_of(found[JOB.kind])
 

@@ -8,7 +8,7 @@ from typing import Final
 from fairlap.api.base import Json
 from fairlap.api.block_record import BlockRecord, RaceRecord
 from fairlap.api.comparison_status import PREPARATION, RaceOfBlock
-from fairlap.api.names import COMPARISON_KIND, KIND, MANAGED_BY, MANAGER, NOISE_CONFIG_MAP
+from fairlap.api.names import KIND, MANAGED_BY, MANAGER, NOISE_CONFIG_MAP
 from fairlap.comparison.facts.disturbed_race import with_slower_machines
 from fairlap.comparison.numbers.block_pack import pack_block
 from fairlap.comparison.terms.block_reason import BlockReason
@@ -48,7 +48,7 @@ async def record_block(api_server: ApiServer, seen: ComparisonSeen, name: str, r
     if block is None:
         return ""
     there = await api_server.find("ConfigMap", subject.namespace, name)
-    if there is not None and is_controlled_by(there, subject.namespace, COMPARISON_KIND, subject.uid):
+    if there is not None and is_controlled_by(there, subject):
         return ""
     races = [await _raced(api_server, seen, race, record_race) for race in block.races]
     kept = BlockRecord(number=block.number, attempt=block.attempt, races=with_slower_machines(races))
@@ -61,11 +61,7 @@ async def _raced(api_server: ApiServer, seen: ComparisonSeen, race: RaceOfBlock,
     said: Json = {"variant": race.variant, "benchmark": race.benchmark, "uid": race.uid}
     if race.valid is False:
         said |= {"valid": False, "reason": race.reason, "message": race.message}
-    if (
-        there is None
-        or not is_controlled_by(there, subject.namespace, COMPARISON_KIND, subject.uid)
-        or there["metadata"]["uid"] != race.uid
-    ):
+    if there is None or not is_controlled_by(there, subject) or there["metadata"]["uid"] != race.uid:
         gone = {"valid": False, "reason": race.reason or BlockReason.RACE_DELETED}
         return RaceRecord.model_validate({**said, **gone, "seconds": race.seconds})
     builder = await _builder(api_server, seen, race)
@@ -84,7 +80,7 @@ async def _builder(api_server: ApiServer, seen: ComparisonSeen, race: RaceOfBloc
         return None
     name = benchmark_of(seen.status, race, range(PREPARATION, PREPARATION + 1))
     there = await find_run(api_server, KIND, seen.subject.namespace, name) if name else None
-    if there is None or not is_controlled_by(there, seen.subject.namespace, COMPARISON_KIND, seen.subject.uid):
+    if there is None or not is_controlled_by(there, seen.subject):
         return None
     return there, await _record_of(api_server, there)
 

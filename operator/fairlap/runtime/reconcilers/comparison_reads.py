@@ -8,7 +8,7 @@ from fairlap.api.base import Json
 from fairlap.api.block_record import KEY_BLOCK, BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus
-from fairlap.api.names import COMPARISON_KIND, COMPARISON_LABEL, KIND
+from fairlap.api.names import COMPARISON_LABEL, KIND
 from fairlap.comparison.numbers.block_pack import memory_of, unpack_block, without_curves
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
@@ -85,15 +85,11 @@ async def read_races(api_server: ApiServer, seen: ComparisonSeen) -> dict[str, S
     current = {race.benchmark for race in block.races} if block else set()
     query = {"labelSelector": f"{COMPARISON_LABEL}={subject.name}"}
     listed = await api_server.list_metadata(KIND, [subject.namespace], query)
-    uids = {
-        each["metadata"]["name"]: each["metadata"]["uid"]
-        for each in listed
-        if is_controlled_by(each, subject.namespace, COMPARISON_KIND, subject.uid)
-    }
+    uids = {each["metadata"]["name"]: each["metadata"]["uid"] for each in listed if is_controlled_by(each, subject)}
     found = {name: race for name, race in seen.races.items() if race.uid == uids.get(name) and name not in current}
     for name in sorted((uids.keys() | current) - found.keys()):
         there = await find_run(api_server, KIND, subject.namespace, name)
-        if there is not None and is_controlled_by(there, subject.namespace, COMPARISON_KIND, subject.uid):
+        if there is not None and is_controlled_by(there, subject):
             found[name] = seen_race(there)
     return found
 
@@ -128,7 +124,7 @@ async def read_block(api_server: ApiServer, subject: ComparisonSubject, name: st
     Raises ApiError, and ValueError when there is one of its own that cannot be read: it is never written again.
     """
     there = await api_server.find("ConfigMap", subject.namespace, name)
-    if there is None or not is_controlled_by(there, subject.namespace, COMPARISON_KIND, subject.uid):
+    if there is None or not is_controlled_by(there, subject):
         return None
     packed = (there.get("binaryData") or {}).get(KEY_BLOCK)
     text = unpacked(packed, MOST_BLOCK_BYTES) if isinstance(packed, str) else None

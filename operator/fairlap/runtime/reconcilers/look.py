@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from fairlap.api.base import Json
-from fairlap.api.names import KIND, is_race
+from fairlap.api.names import is_race
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.api.status import BenchmarkStatus, Step
 from fairlap.kube.api_error import ApiError
@@ -94,7 +94,7 @@ def select_children(subject: Subject, step: Step, indexes: ChildIndexes) -> Chil
     job_uid = step.job_uid or uid_of(job)
 
     def may_be_its_record(config_map: Json) -> bool:
-        own = is_controlled_by(config_map, subject.namespace, KIND, subject.uid)
+        own = is_controlled_by(config_map, subject)
         return own or is_of_job(config_map, subject, step.name, job_uid)
 
     record = _first([found for found in of_step(indexes.config_maps) if may_be_its_record(found)])

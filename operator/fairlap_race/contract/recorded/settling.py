@@ -8,6 +8,9 @@ from typing import Final
 SERVICE_TIME: Final = "service time"
 THROUGHPUT: Final = "throughput"
 LATENCY: Final = "latency"
+SETTLED_FROM_SECONDS: Final = 36
+"""Of requests race.steady tells whether a task has settled: one look at so many errs less than two at 24 that see as
+many (docs/noise.md)."""
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ from searched_races import searching_race
 from tests.unit.comparison.judging.test_side_by_side import race_json
 
 from fairlap.cli.commands.compare_command import compare
-from fairlap.cli.edge.connection import UnknownNameError
-from fairlap.cli.edge.exits import CliError, UsageError
+from fairlap.cli.edge.exits import CliError, UnknownNameError, UsageError
 from fairlap.statistics.paired import LARGEST_CHANGE
 from fairlap_race.contract.config_maps import packed as packed_texts
 from fairlap_race.contract.recorded.http_record import HttpRecord, RequestHits

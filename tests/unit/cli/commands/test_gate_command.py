@@ -13,8 +13,7 @@ import pytest
 
 from fairlap.cli import main as program
 from fairlap.cli.commands import gate_command
-from fairlap.cli.edge.connection import UnknownNameError
-from fairlap.cli.edge.exits import CliError
+from fairlap.cli.edge.exits import CliError, UnknownNameError
 
 Json = dict[str, Any]
 

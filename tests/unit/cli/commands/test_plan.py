@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.names import NOISE_CONFIG_MAP
 from fairlap.cli.commands.plan_command import plan
-from fairlap.cli.edge.connection import RefusedError
+from fairlap.cli.edge.exits import RefusedError
 from fairlap.cli.main import main
 from fairlap.cli.tables.plan_text import Known, plan_text, races_of
 from fairlap.comparison.noise.noise_store import Shown, encode_noise, noise_key

@@ -12,7 +12,7 @@ import pytest
 from tests.unit.comparison_report.synthetic import Made
 
 from fairlap.cli import main as program
-from fairlap.cli.edge.connection import UnknownNameError
+from fairlap.cli.edge.exits import UnknownNameError
 from fairlap.comparison.numbers.block_pack import pack_block
 
 MADE = Made({"9.0.0": {"throughput": 0.9}}, blocks=3, noise=0.01)

@@ -13,8 +13,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from fairlap.cli.edge.connection import Connection, RefusedError, UnknownNameError
-from fairlap.cli.edge.exits import CliError
+from fairlap.cli.edge.connection import Connection
+from fairlap.cli.edge.exits import CliError, RefusedError, UnknownNameError
 from fairlap.cli.main import main
 
 BENCHMARKS = "/apis/fairlap.dev/v1alpha1/namespaces/n/benchmarks"
@@ -373,10 +373,10 @@ def test_an_empty_variable_is_none(api: Fake, monkeypatch: pytest.MonkeyPatch, t
     api.connect()
     monkeypatch.setenv("KUBECONFIG", "")
     monkeypatch.setattr(
-        "fairlap.cli.edge.connection.config.load_kube_config", lambda file, **_: tmp_path.joinpath(str(file))
+        "fairlap.cli.edge.transport.config.load_kube_config", lambda file, **_: tmp_path.joinpath(str(file))
     )
     monkeypatch.setattr(
-        "fairlap.cli.edge.connection.config.list_kube_config_contexts", lambda file: ([], {"context": {}})
+        "fairlap.cli.edge.transport.config.list_kube_config_contexts", lambda file: ([], {"context": {}})
     )
     assert Connection.open(None, None).namespace == "default"
 

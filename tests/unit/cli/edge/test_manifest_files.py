@@ -57,8 +57,9 @@ def test_what_is_no_manifest(tmp_path: Path, text: str, says: str) -> None:
 def test_a_comparison_is_enough(tmp_path: Path) -> None:
     (tmp_path / "m.yaml").write_text((BENCHMARK % "up").replace("Benchmark", "Comparison"))
     assert [title(each) for each in load([str(tmp_path / "m.yaml")])] == ["comparison/up"]
-    with pytest.raises(UsageError, match=r"there is no Benchmark of fairlap\.dev"):
-        load([str(tmp_path / "m.yaml")], "Benchmark")
+    (tmp_path / "other.yaml").write_text((BENCHMARK % "up").replace("Benchmark", "ConfigMap"))
+    with pytest.raises(UsageError, match=r"there is no Benchmark and no Comparison of fairlap\.dev"):
+        load([str(tmp_path / "other.yaml")])
 
 
 def test_a_day_is_the_text_that_it_looks_like(tmp_path: Path) -> None:

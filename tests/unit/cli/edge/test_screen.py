@@ -28,6 +28,15 @@ def test_without_a_terminal_only_changes_are_printed() -> None:
     assert "\x1b" not in out.getvalue()
 
 
+def test_a_benchmark_and_a_comparison_of_one_name_are_two() -> None:
+    out = io.StringIO()
+    screen = Screen(out)
+    both = [{**benchmark("es", phase=phase), "kind": kind} for kind, phase in (("Benchmark", "a"), ("Comparison", "b"))]
+    screen.show(both)
+    screen.show(both)
+    assert out.getvalue().count("\n") == 2
+
+
 def test_on_a_terminal_lines_are_redrawn() -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
@@ -56,6 +65,26 @@ def test_on_a_terminal_lines_are_redrawn() -> None:
 )
 def test_the_step_that_a_log_is_of(status: dict[str, Any], step: str | None) -> None:
     assert current_step(benchmark("es", **status)) == step
+
+
+BUILT: dict[str, Any] = {"elasticsearch": {"version": "9.0.0"}, "race": {"track": {"builtin": "log_ingest"}}}
+THERE: dict[str, Any] = {"target": {"hosts": ["http://es:9200"]}, "race": BUILT["race"]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "step"),
+    [
+        (THERE, {}, "probe"),
+        (THERE, {"finishedStep": "probe"}, "check"),
+        (THERE, {"finishedStep": "check"}, "smoke"),
+        (THERE, {"finishedStep": "check", "races": [{"name": "smoke"}]}, "smoke"),
+        (BUILT, {}, "smoke"),
+        ({**BUILT, "smokeTest": False}, {}, "race-1"),
+        ({**BUILT, "field": "of a later version"}, {"finishedStep": "of a later version"}, "of a later version"),
+    ],
+)
+def test_the_step_that_one_failed_in(spec: dict[str, Any], status: dict[str, Any], step: str) -> None:
+    assert current_step({**benchmark("es", phase="Failed", **status), "spec": spec}) == step
 
 
 CREATED = "2026-11-24T10:00:00Z"

@@ -1,5 +1,7 @@
 """Variants of a Comparison: what each races, what it changes, and what is refused with a sentence."""
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -7,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.api.crd import BENCHMARK, crd
 from fairlap.comparison.terms.equal_values import comparable
 from fairlap.comparison.variants import merge_patch
 from fairlap.comparison.variants.merge_patch import changed_paths, meaning, merge
@@ -18,6 +21,8 @@ TEMPLATE: dict[str, Any] = {
 }
 PAIR = [{"name": "8.11.0"}, {"name": "9.0.0", "patch": {"elasticsearch": {"version": "9.0.0"}}}]
 
+
+ONE_ALONE = re.compile(r"^\[((?:has\(self\.\w+\)(?:, )?)+)\]\.filter\(x, x\)\.size\(\) == 1$")
 
 KEYS = st.sampled_from(
     ["elasticsearch", "target", "race", "track", "storage", "size", "ephemeral", "name", "builtin", "version", "nodes",
@@ -533,3 +538,25 @@ def test_each_variant_is_gone_through_a_few_times_and_not_once_a_pair(monkeypatc
     variants = [{"name": f"v{n}", "patch": {"elasticsearch": {"config": {"a.c": n}}}} for n in range(12)]
     assert len(expand(comparison(variants, baseline="v0", template=template))) == 12
     assert asked < 4 * 12 * many
+
+
+def one_alone(schema: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], set[str]]]:
+    """Yield where the schema takes one field alone, and which; not within lists, which a patch replaces as a whole."""
+    for each in schema.get("x-kubernetes-validations", ()):
+        if found := ONE_ALONE.match(each["rule"]):
+            yield path, set(re.findall(r"self\.(\w+)", found[1]))
+    for name, inner in schema.get("properties", {}).items():
+        yield from one_alone(inner, (*path, name))
+
+
+def test_what_the_schema_takes_one_of_alone_a_patch_replaces() -> None:
+    (version,) = crd(BENCHMARK)["spec"]["versions"]
+    asked = dict(one_alone(version["schema"]["openAPIV3Schema"]["properties"]["spec"]))
+    assert ("race", "track") in asked
+    assert {group.path: set(group.choices) for group in merge_patch.ONE_OF} == asked
+
+
+def test_an_objective_takes_the_place_of_another_percentile() -> None:
+    template = of_race(CAPACITY)
+    found = merge(template, {"race": {"capacity": {"objective": {"p90": "20ms", "errorRate": 0.01}}}})
+    assert found["race"]["capacity"]["objective"] == {"p90": "20ms", "errorRate": 0.01}

@@ -1,6 +1,7 @@
 """Each check of both tables voids the one record that is a lie to it: a check that never fires has no row here."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.unit.plan.verdict.test_http_checks import GOOD as GOOD_OVER_HTTP
@@ -130,6 +131,15 @@ def test_the_check_fires_over_http_and_no_other_before_it(name: str) -> None:
     record, asked = HTTP_LIES[name]
     found = BY_HTTP[name](record, asked)
     assert found is not None and found == first_violation(record, asked, HTTP_CHECKS)
+
+
+def test_each_check_stands_in_the_table_of_what_must_be_true() -> None:
+    text = (Path(__file__).parents[4] / "docs" / "concepts.md").read_text(encoding="utf-8")
+    table = text.partition("## What must be true")[2].partition("### ")[0]
+    found = {BY_RALLY[name](*lie) for name, lie in LIES.items()}
+    # Of a race that did not come to its end the reason is the runner's.
+    reasons = {str(each.reason) for each in found if each} - {"RallyFailed"}
+    assert {reason for reason in reasons if f"`{reason}`" not in table} == set()
 
 
 def test_of_each_check_it_is_said_whether_it_holds_over_http() -> None:
