@@ -134,15 +134,16 @@ def aside_words(lines: Sequence[Json], pair: tuple[str, str]) -> str:
 
 def allocation_table(lines: Sequence[Json], state: str) -> str:
     """Return for each number how often to race on a cluster, and how many parts a race should have."""
-    price = costs(lines)
-    if price is None:
+    price = costs(lines, state)
+    if price is None or price.cluster is price.part is None:
         return "How to spread races: unknown, since nothing says what a cluster costs (--state kept does)."
+    cluster = "unknown (--state kept says it)" if price.cluster is None else f"{price.cluster:.0f} s"
     rows = [
         (
-            f"A race takes {price.race:.0f} s, a cluster {price.cluster:.0f} s; no task is long enough to have parts."
+            f"A race takes {price.race:.0f} s, a cluster {cluster}; no task is long enough to have parts."
             if price.part is None
             else f"One more part of each task takes {price.part:.1f} s, a race besides them {price.race:.0f} s, a "
-            f"cluster {price.cluster:.0f} s."
+            f"cluster {cluster}."
         ),
         "",
         "| task, metric | index again every … races | iterate inside a race to … s |",
@@ -153,8 +154,9 @@ def allocation_table(lines: Sequence[Json], state: str) -> str:
         found = components(tree)
         if both := allocated(found, price):
             inside = "as long as there is time" if both.parts is None else f"{both.parts * seconds:.0f}"
-            rows.append(f"| {_title(number)} | {_races(both.races)} | {inside} |")
-        elif found.races is not None and found.clusters is not None:
+            again = "unknown" if price.cluster is None else _races(both.races)
+            rows.append(f"| {_title(number)} | {again} | {inside} |")
+        elif found.races is not None and found.clusters is not None and price.cluster is not None:
             whole = median(race["seconds"] for line in lines for race in line["measured"] if race["seconds"])
             rows.append(f"| {_title(number)} | {_races(races_of_a_cluster(found, whole, price.cluster))} | unknown |")
     return "\n".join(rows)

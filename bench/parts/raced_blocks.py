@@ -142,13 +142,18 @@ def pair_ratios(lines: Sequence[Json], number: Number, one: str, two: str) -> li
     return found
 
 
-def costs(lines: Sequence[Json]) -> Costs | None:
-    """Return what one more part of each task, one more race and one more cluster take; None where that is not known."""
+def costs(lines: Sequence[Json], state: str) -> Costs | None:
+    """Return what one more part of each task, one more race and one more cluster take; None without any race.
+
+    Only the first block of kept clusters builds and fills them; in any other `state` it checks the track.
+    """
     parts, races = [], []
     for race in (race for line in lines for race in line["measured"] if race["seconds"]):
         spans = [(found["seconds"], len(found["rates"])) for found in race["parts"].values()]
         if spans:
             parts.append(sum(seconds for seconds, _ in spans))
         races.append(max(0.0, race["seconds"] - sum(seconds * count for seconds, count in spans)))
-    filled = [seconds for line in lines for seconds in line.get("filled", ())]
-    return Costs(median(parts) if parts else None, median(races), median(filled)) if races and filled else None
+    filled = [seconds for line in lines for seconds in line.get("filled", ())] if state == "kept" else []
+    if not races:
+        return None
+    return Costs(median(parts) if parts else None, median(races), median(filled) if filled else None)

@@ -144,8 +144,8 @@ class Costs(NamedTuple):
     """one more part of the measured time; None where no task was long enough to have any"""
     race: float
     """a race besides its parts: start, warm-up, evidence"""
-    cluster: float
-    """a cluster: building, filling, settling"""
+    cluster: float | None
+    """a cluster: building, filling, settling; None where it is not known"""
 
 
 class Allocation(NamedTuple):
@@ -163,13 +163,14 @@ def allocation(found: Components, costs: Costs) -> Allocation | None:
     n_i = ceil(root(c_(i+1) / c_i * T_i / T_(i+1))), with the variance T_i of a level and the cost c_i of one more of it
     (Kalibera and Jones 2013, Rigorous benchmarking in reasonable time). It follows from Cauchy's inequality for
     (T3 + T2/n + T1/(n m)) (c3 + c2 n + c1 n m). Where the level above has no noise, nothing is to be had from more of
-    it: as many here as there is time for. None where a component is unknown.
+    it: as many here as there is time for. None where a component is unknown; the races of a cluster say nothing where
+    its cost is.
     """
     if costs.part is None or found.clusters is None or found.races is None or found.within is None:
         return None
     return Allocation(
         _repetitions(costs.race, costs.part, found.within, found.races),
-        _repetitions(costs.cluster, costs.race, found.races, found.clusters),
+        _repetitions(costs.cluster or 0.0, costs.race, found.races, found.clusters),
     )
 
 

@@ -25,7 +25,6 @@ DISK_NOTE = note("disk", "what the whole device that holds the data did, not Ela
 PROCESS_NOTE = note("cpu", "of Elasticsearch's process; its control group could not be read by Elasticsearch")
 _GROWING = (
     ("throttled_periods", 1.0, ("os", "cgroup", "cpu", "stat", "number_of_times_throttled")),
-    ("throttled_seconds", 1e-9, ("os", "cgroup", "cpu", "stat", "time_throttled_nanos")),
     ("disk_reads", 1.0, ("fs", "io_stats", "total", "read_operations")),
     ("disk_read_bytes", 1024.0, ("fs", "io_stats", "total", "read_kilobytes")),
     ("disk_writes", 1.0, ("fs", "io_stats", "total", "write_operations")),
@@ -71,12 +70,14 @@ def _node(node: Any) -> Sample:
         number = _number(dig(node, *path))
         if number is not None:
             values[signal] = number * factor
-    nanos, millis = (
-        _number(dig(node, "os", "cgroup", "cpuacct", "usage_nanos")),
-        _number(dig(node, "process", "cpu", "total_in_millis")),
-    )
-    if nanos is not None:
-        values["cpu_seconds"] = nanos * 1e-9
+    used = _number(dig(node, "os", "cgroup", "cpuacct", "usage_nanos"))
+    throttled = _number(dig(node, "os", "cgroup", "cpu", "stat", "time_throttled_nanos"))
+    millis = _number(dig(node, "process", "cpu", "total_in_millis"))
+    unit = _cgroup_unit(used, millis)
+    if throttled is not None:
+        values["throttled_seconds"] = throttled * unit
+    if used is not None:
+        values["cpu_seconds"] = used * unit
     elif millis is not None:
         values["cpu_seconds"] = millis * 1e-3
         notes.append(PROCESS_NOTE)
@@ -91,6 +92,17 @@ def _node(node: Any) -> Sample:
         memory_limit_bytes=None if limit is None or limit >= MANY_BYTES else limit,
         notes=tuple(notes),
     )
+
+
+def _cgroup_unit(used: float | None, process_millis: float | None) -> float:
+    """Return what the control group's nanoseconds are, in seconds.
+
+    Before 8.9 Elasticsearch hands on the microseconds of control groups v2 under that name
+    (elastic/elasticsearch#96089): then a control group has used less than a hundredth of what its process has.
+    """
+    if used is None or process_millis is None:
+        return 1e-9
+    return 1e-9 if used * 1e-6 >= process_millis / 100 else 1e-6
 
 
 def _number(value: Any) -> float | None:

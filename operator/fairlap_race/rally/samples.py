@@ -60,6 +60,11 @@ class Tally:
         """Whether its requests are due at moments, by a target throughput."""
         return self.about.get("target") is not None
 
+    @property
+    def has_own_schedule(self) -> bool:
+        """Whether they are due when a scheduler of the track's says so, at whatever rate."""
+        return self.about.get("own_schedule") is True
+
     def add(
         self, kind: int, ok: bool, client: int, start: float, seconds: float, units: float, wait: float = 0.0
     ) -> None:
@@ -74,7 +79,7 @@ class Tally:
         self.pace.add(client, start, start + max(0.0, seconds), units)
         if ok:
             self.window_times.add(start + max(0.0, seconds), seconds)
-        if ok and self.is_planned:
+        if ok and (self.is_planned or self.has_own_schedule):
             self.window_latencies.add(start + max(0.0, seconds), seconds + max(0.0, wait))
 
     def note_time(self, kind: int, at: float, seconds: float, clock_set: float = 0.0) -> None:
@@ -166,10 +171,13 @@ def support(samples: int) -> dict[str, int]:
 
 
 def series_of(it: Tally, *, in_turn: bool = False) -> steady.Series:
-    """Return what tells whether the task has settled; in turn rate and latency have the other races' time in them."""
+    """Return what tells whether the task has settled.
+
+    In turn rate and latency have the other races' time in them; a schedule of the track's own may change the rate.
+    """
     if in_turn:
         return steady.Series(it.window_times)
-    return steady.Series(it.window_times, it.pace.units, it.window_latencies)
+    return steady.Series(it.window_times, None if it.has_own_schedule else it.pace.units, it.window_latencies)
 
 
 def task_record(it: Tally, rally: RallyNumbers | None, turns: TaskTurns | None = None) -> Task:

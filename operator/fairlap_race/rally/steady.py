@@ -72,7 +72,7 @@ class Series(NamedTuple):
     times: WindowTimes
     """service times"""
     units: Mapping[int, float] | None = None
-    """what was done in each; None in turn, where it is what all races together did"""
+    """what was done in each; None in turn, where it is what all races did, and where the track plans the rate"""
     latencies: WindowTimes | None = None
     """service times with the waits before them; None, or none in it, where nothing was planned, and in turn"""
 

@@ -193,7 +193,8 @@ def test_what_valid_blocks_measured_is_kept_with_what_filling_took() -> None:
     assert found == [
         Number("search", "throughput"), Number("search", "serviceTimeP50"), Number("", "storeBytes"),
     ]  # fmt: skip
-    assert costs([kept]) == (2.0, 56.0, 160.0)
+    assert costs([kept], "kept") == (2.0, 56.0, 160.0)
+    assert costs([kept], "targets") == (2.0, 56.0, None)
     # A part of nothing has no logarithm: then there are no parts, and the race's own number counts.
     tree, seconds = nested([kept], found[0], "kept")
     assert tree == [[[math.log(100)]], [[math.log(50)]]] and seconds == 0
@@ -343,7 +344,9 @@ def test_the_allocation_follows_from_costs_and_components() -> None:
     assert again in ("1", "2") and inside in ("4", "6")
     assert row(text, "search service time p50") == ["1", "unknown"] or row(text, "search service time p50")[0] == "2"
     without = [{**line, "filled": []} for line in simulated(3)]
-    assert "unknown, since nothing says what a cluster costs" in noise.allocation_table(without, "kept")
+    text = noise.allocation_table(without, "kept")
+    assert "a cluster unknown (--state kept says it)." in text
+    assert row(text, "search throughput") == ["unknown", inside]
 
 
 def test_how_often_to_index_again_is_known_of_tasks_that_are_too_short_for_parts() -> None:
@@ -353,6 +356,8 @@ def test_how_often_to_index_again_is_known_of_tasks_that_are_too_short_for_parts
     text = noise.allocation_table(short, "kept")
     assert "A race takes" in text and "no task is long enough to have parts" in text
     assert re.search(r"\| \d+ \| unknown \|", text)
+    without = [{**line, "filled": []} for line in short]
+    assert "unknown, since nothing says what a cluster costs" in noise.allocation_table(without, "kept")
 
 
 def test_a_lever_that_halves_the_noise_is_in_its_table() -> None:

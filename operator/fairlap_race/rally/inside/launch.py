@@ -35,6 +35,7 @@ from fairlap_race.rally.inside import (
     taking_turns,
     telemetry_file,
 )
+from fairlap_race.rally.inside.own_schedule import follows_own_schedule
 from fairlap_race.rally.inside.step_looks import StepLooks
 from fairlap_race.rally.live_files import CLIENT_KEYS, SAMPLES, SHUTDOWN, STATE, pid_file, replace_json
 
@@ -105,6 +106,7 @@ class SampleFile:
             "clients": sample.task.clients,
             "target": target.value if target else None,
             "timed": getattr(sample.task, "time_period", None) is not None,
+            "own_schedule": follows_own_schedule(sample.task),
         }
         self._out.write("#" + json.dumps([number, about]) + "\n")
         return number

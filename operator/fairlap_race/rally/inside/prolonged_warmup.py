@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.recorded.extended_warmup import ExtendedWarmup
+from fairlap_race.rally.inside.own_schedule import follows_own_schedule
 from fairlap_race.rally.steady import Series, WindowTimes, warmed_up
 from fairlap_race.rally.windows import WINDOW_SECONDS
 
@@ -205,14 +206,16 @@ class _Warming:
             return self.end - self.begin >= float(task.warmup_time_period) - AHEAD_SECONDS
         return self.requests >= int(task.warmup_iterations or 0) * int(task.clients)
 
-    def settled(self) -> bool:
-        """Return whether the last whole windows show no change any more."""
+    def settled(self, *, own_schedule: bool) -> bool:
+        """Return whether the last whole windows show no change any more; of `own_schedule` the rate is the track's."""
         # The last one may lack the requests of a client whose samples are under way.
         last = math.floor(self.end / WINDOW_SECONDS) - 1
         if last == self.judged:
             return False
         self.judged = last
-        return warmed_up(math.ceil(self.begin / WINDOW_SECONDS), last, Series(self.times, self.units))
+        return warmed_up(
+            math.ceil(self.begin / WINDOW_SECONDS), last, Series(self.times, None if own_schedule else self.units)
+        )
 
 
 class Decider:
@@ -235,7 +238,9 @@ class Decider:
             self._decide(task, self._tasks[name])
 
     def _decide(self, task: Any, known: _Warming) -> None:
-        if known.decided or not known.planned_is_over(task) or not known.settled():
+        if known.decided or not known.planned_is_over(task):
+            return
+        if not known.settled(own_schedule=follows_own_schedule(task)):
             return
         known.decided = True
         file = _file(self._folder, task.name, "until")

@@ -1,5 +1,7 @@
 """What node stats say, and what they leave out."""
 
+import pytest
+
 from fairlap_race.elasticsearch.node_stats import DISK_NOTE, PROCESS_NOTE, node_samples, volumes
 
 COLLECTORS = {
@@ -40,6 +42,23 @@ def test_a_whole_answer():
     }  # fmt: skip
     assert (sample.cpu_limit, sample.memory_limit_bytes) == (1.5, 2147483648)
     assert sample.notes == (DISK_NOTE,)
+
+
+@pytest.mark.parametrize(
+    ("process_millis", "used", "throttled", "seconds"),
+    [
+        (4200, 4_500_000, 2_000_000, (4.5, 2.0)),  # microseconds of control groups v2, from 7.16 to 8.8
+        (4200, 4_500_000_000, 2_000_000_000, (4.5, 2.0)),
+        (4200, 4_100_000_000, 0, (4.1, 0.0)),  # the process is told from a moment later
+        (0, 0, 0, (0.0, 0.0)),
+        (None, 4_500_000_000, 7, (4.5, 7e-9)),
+    ],
+)
+def test_microseconds_that_are_called_nanoseconds(process_millis, used, throttled, seconds):
+    cgroup = {"cpuacct": {"usage_nanos": used}, "cpu": {"stat": {"time_throttled_nanos": throttled}}}
+    node = {"process": {"cpu": {"total_in_millis": process_millis}}, "os": {"cgroup": cgroup}}
+    values = node_samples({"nodes": {"x1": node}})["x1"].values
+    assert (values["cpu_seconds"], values["throttled_seconds"]) == pytest.approx(seconds)
 
 
 def test_what_is_not_there_is_absent():

@@ -326,6 +326,28 @@ def test_the_record_of_a_task_says_it() -> None:
     assert found is not None and found.settled is False and 14 <= (found.unsettled_seconds or 0) <= 18
 
 
+@pytest.mark.parametrize(("own_schedule", "settled"), [(False, False), (True, True)])
+def test_a_rate_that_the_track_plans_by_itself_is_no_sign(own_schedule: bool, settled: bool) -> None:
+    """10 a second, then 20, each as fast as the others."""
+    it = Tally(about={"task": "search", "clients": 1, "target": None, "own_schedule": own_schedule})
+    at = 100.0
+    while at < 140:
+        it.add(1, True, 0, at, 0.01, 1.0)
+        it.note_time(1, at, 0.01)
+        at += 0.1 if at < 120 else 0.05
+    found = task_record(it, None).settling
+    assert found is not None and found.settled is settled
+
+
+def test_where_the_track_plans_the_rate_a_queue_that_grows_is_a_sign() -> None:
+    it = Tally(about={"task": "search", "clients": 1, "target": None, "own_schedule": True})
+    for n in range(400):
+        it.add(1, True, 0, 100 + n / 10, 0.01, 1.0, wait=n / 10)
+        it.note_time(1, 100 + n / 10, 0.01)
+    found = task_record(it, None).settling
+    assert found is not None and found.settled is False and found.measure == "latency"
+
+
 def raced_in_turn(
     one: Callable[[float], float], other: Callable[[float], float], target: float | None = None
 ) -> list[Settling]:

@@ -2,6 +2,8 @@
 
 from types import SimpleNamespace
 
+import pytest
+
 from fairlap_race.rally.inside.launch import Observer, _ShorterSleep
 from fairlap_race.rally.live_files import SAMPLES, actor_pids, pid_file, read_state
 from fairlap_race.rally.samples import tally, task_record
@@ -50,6 +52,22 @@ def test_samples_are_read_back(tmp_path):
     assert found.first_error == "HTTP 429: queue\nis full"
     assert found.about["clients"] == 4 and found.about["target"] == 10.0
     assert found.first_wallclock == 999.5
+
+
+@pytest.mark.parametrize(
+    ("target", "schedule", "own"),
+    [
+        (None, "deterministic", False), (None, "poisson", False), (None, None, False), (None, "daily", True),
+        (SimpleNamespace(value=5.0), "daily", False),
+    ],
+)  # fmt: skip
+def test_which_tasks_send_by_a_plan_of_the_tracks_own(tmp_path, target, schedule, own):
+    """As Rally's scheduler.run_unthrottled has it."""
+    one = sample()
+    one.task.target_throughput, one.task.schedule = target, schedule
+    Observer(tmp_path).samples([one])
+    (found,) = tally((tmp_path / SAMPLES).read_text().splitlines(keepends=True))
+    assert found.has_own_schedule is own
 
 
 def test_the_fewest_and_the_most_hits_of_searches_are_kept(tmp_path):

@@ -93,18 +93,22 @@ def test_whatever_comes_it_ends_by_its_limit(
 
 
 def sample(task: str, at: float, took: float, kind: int = 0, ok: bool = True, **planned: Any) -> Any:
-    about = {"warmup_time_period": None, "warmup_iterations": None, "clients": 2, **planned}
+    about = {"warmup_time_period": None, "warmup_iterations": None, "clients": 2, "target_throughput": None, **planned}
     return SimpleNamespace(
         task=SimpleNamespace(name=task, **about), sample_type=kind, request_start=at, service_time=took, total_ops=1,
         request_meta_data=None if ok else {"success": False},
     )  # fmt: skip
 
 
-def told(folder: Path, took: Any, seconds: int, per_second: int = 20, **planned: Any) -> int | None:
-    """Return the second at which a task that takes `took(second)` was decided, from its begin; None when never."""
+def told(folder: Path, took: Any, seconds: int, per_second: Any = 20, **planned: Any) -> int | None:
+    """Return the second at which a task that takes `took(second)` was decided, from its begin; None when never.
+
+    `per_second`: how many requests, or how many in each second.
+    """
     decider = Decider(folder)
     for second in range(seconds):
-        batch = [sample("t", 5000 + second + n / per_second, took(second), **planned) for n in range(per_second)]
+        count = per_second(second) if callable(per_second) else per_second
+        batch = [sample("t", 5000 + second + n / count, took(second), **planned) for n in range(count)]
         decider.add(batch, TYPES.Warmup)
         if prolonged_warmup._file(folder, "t", "until").exists():
             return second
@@ -116,6 +120,12 @@ def test_a_steady_task_is_measured_after_thirty_six_seconds(tmp_path: Path, cloc
     assert found is not None and 36 <= found <= 39
     text = prolonged_warmup._file(tmp_path, "t", "until").read_text()
     assert float(text) == pytest.approx(clock.now + AHEAD_SECONDS)
+
+
+@pytest.mark.parametrize(("schedule", "decided"), [("poisson", False), ("daily-pattern", True)])
+def test_a_rate_that_the_track_plans_by_itself_tells_nothing(tmp_path: Path, schedule: str, decided: bool) -> None:
+    found = told(tmp_path, lambda _: 0.01, 60, per_second=lambda second: 5 + second, schedule=schedule)
+    assert (found is not None) is decided
 
 
 def test_one_that_becomes_faster_is_waited_for(tmp_path: Path) -> None:
