@@ -60,7 +60,7 @@ prepare:  # what is built is mostly waited for: the gate passes meanwhile
 test-together: venv venv-rally build-cluster
 	$(MAKE) --jobs=3 --output-sync=target test-rally test-race test-api test-report cluster
 test-rally: venv-rally ## the track checks against Rally's own loader
-	PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q tests/rally
+	PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q -m "not long" tests/rally
 .PHONY: test-elastic-tracks
 test-elastic-tracks: ## TRACKS=DIR: a checkout of Elastic's repository: `track check` finds no error, and races of its tracks in test mode count
 	@test -n "$(TRACKS)" || { echo "Say where the checkout is: TRACKS=DIR make test-elastic-tracks" >&2; exit 1; }
@@ -90,8 +90,9 @@ pictures: venv chromium $(AXE) ## the pictures in docs/pictures, made by that te
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
 	$(BIN)/pytest -n 4 --dist loadfile --durations=25 -m "not long" tests/e2e
 .PHONY: test-long
-test-long: venv venv-rally cluster ## what takes longest of the pure tests, the races, the API and the end-to-end tests, one after the other
+test-long: venv venv-rally cluster ## what takes longest of the pure tests, the tracks, the races, the API and the end-to-end tests, one after the other
 	$(BIN)/pytest -n 2 -q -m long tests/unit
+	PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q -m long tests/rally
 	$(BIN)/pytest -m long tests/race  # apart: it takes a network of its own
 	$(BIN)/pytest -n 4 -m long tests/api
 	$(BIN)/pytest -m long tests/e2e

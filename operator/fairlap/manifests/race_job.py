@@ -9,7 +9,7 @@ from fairlap.api.base import Json
 from fairlap.api.kinds import CONFIG_MAP, JOB, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from fairlap.api.names import PART_LABEL, PART_PROGRESS, PART_RECORD, ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR, is_race
 from fairlap.api.quantity import parse_duration, parse_quantity
-from fairlap.api.spec import Expect
+from fairlap.api.spec import BenchmarkSpec, Expect
 from fairlap.manifests import metrics_store, target
 from fairlap.manifests.affinity import anti_affinity, machines, node_affinity
 from fairlap.manifests.elasticsearch import resource_requirements
@@ -45,6 +45,8 @@ _UID = 1000
 _STALL_SECONDS = 900
 # The runner ends a race by itself; the Job's own deadline is for a runner that cannot.
 _JOB_GRACE_SECONDS = 300
+# A race that takes turns waits so much longer for the others than their pods may wait for a machine.
+_LATER_SECONDS = 300
 
 
 def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "") -> RaceSpec:
@@ -85,7 +87,7 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         most_warmup_seconds=parse_duration(race.steady.max_warmup).total_seconds()
         if race.steady and is_race(step)
         else None,
-        turns=TurnsSpec(**spec.in_turn.model_dump(exclude_none=True)) if spec.in_turn and is_race(step) else None,
+        turns=_turns(spec) if is_race(step) else None,
         canary_seconds=settings.canary_seconds,
         stall_seconds=_STALL_SECONDS,
         timeout_seconds=_timeout(subject, step),
@@ -194,6 +196,14 @@ def access(subject: Subject, step: str, job_uid: str) -> list[Json]:
             "subjects": [{"kind": SERVICE_ACCOUNT.kind, "name": account, "namespace": subject.namespace}],
         },
     ]
+
+
+def _turns(spec: BenchmarkSpec) -> TurnsSpec | None:
+    if spec.in_turn is None:
+        return None
+    # The others' pods may get their machines as late as this one's did.
+    wait = max(TurnsSpec.others_seconds, _seconds(spec.timeouts.provisioning) + _LATER_SECONDS)
+    return TurnsSpec(**spec.in_turn.model_dump(exclude_none=True), others_seconds=wait)
 
 
 def _timeout(subject: Subject, step: str) -> int:

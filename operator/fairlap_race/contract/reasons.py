@@ -779,7 +779,7 @@ class Reason(StrEnum):
         fault="race",
         cause="Races that were to take turns, request by request, did not: their requests met other moments.",
         cure="Race tasks that send as many requests in all variants, or for as long: a number of searches, say.",
-        recognized="Rally's clients count the requests that they sent in turn, 95 % of each task's at least.",
+        recognized="Rally's clients count what they sent in turn: 95 % of a task's requests, or all but one a client.",
         example=("task search sent 20 of 220 requests while the others that it takes turns with did not"),
         test=_TURNS,
     )

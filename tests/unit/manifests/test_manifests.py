@@ -34,6 +34,7 @@ from fairlap_race.contract.specification.race_spec import (
     RequestsSource,
     parse_spec,
 )
+from fairlap_race.contract.specification.turns import TurnsSpec
 from fairlap_race.linux.settings_files import read_numa_nodes
 
 ASCII = st.characters(min_codepoint=32, max_codepoint=126)
@@ -665,3 +666,14 @@ def test_probes_reach_the_runner_without_their_bounds(place: dict[str, Any]) -> 
 def test_what_the_schema_lets_through_the_runner_takes(probe: dict[str, str]) -> None:
     made = Probe.model_validate({**probe, "between": [1, 2]})
     assert not list(find_wrong_probes([ProbeSpec(made.name, made.path, made.pointer)]))
+
+
+@pytest.mark.parametrize(("provisioning", "seconds"), [("1m", 1200), ("15m", 1200), ("30m", 2100), ("24h", 86700)])
+def test_races_in_turn_wait_for_the_others_as_long_as_their_pods_may_wait(provisioning: str, seconds: int) -> None:
+    spec = of_track({"builtin": "log_ingest"}).spec.model_dump(by_alias=True, exclude_none=True)
+    in_turn = {"block": "b", "races": 2, "number": 1, "at": "10.0.0.1:9330"}
+    told_of = {**spec, "timeouts": {"provisioning": provisioning}, "inTurn": in_turn}
+    asked = replace(of_track({"builtin": "log_ingest"}), spec=BenchmarkSpec.model_validate(told_of))
+    told = race_spec(asked, "race-1", SETTINGS)
+    assert told.turns == TurnsSpec("b", 2, 1, "10.0.0.1:9330", others_seconds=seconds)
+    assert race_spec(asked, "smoke", SETTINGS).turns is None and parse_spec(told.to_json()) == told

@@ -196,7 +196,8 @@ def _no_sample_was_dropped(record: Record, _: BenchmarkSpec) -> Violation | None
 def _turns_were_taken(record: Record, spec: BenchmarkSpec) -> Violation | None:
     for task in record.tasks if spec.in_turn else ():
         turns = task.turns or TaskTurns(task.task, alone=task.samples.warmup + task.samples.normal)
-        if turns.share < LEAST_IN_TURN:
+        # Of a time that ends within a round one race sends one more: with slow searches that is more than that share.
+        if turns.share < LEAST_IN_TURN and turns.alone > (task.clients or 1):
             return Violation(
                 Reason.NOT_IN_TURN,
                 f"task {task.task} sent {turns.alone} of {turns.in_turn + turns.alone} requests while the others that "

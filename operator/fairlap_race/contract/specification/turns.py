@@ -20,6 +20,7 @@ MOST_RACES = 13
 """of a block: all variants that there may be, and the baseline against itself"""
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]{2,45}\]|[0-9.]{7,15}):[0-9]{1,5}")
 LONGEST_ADDRESS = 60
+_LONGEST_WAIT = 2 * 86_400
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class TurnsSpec:
     """from 0, which keeps the table; in this order one request of each is sent, where requests are not planned"""
     at: str = ""
     """where the table is, ADDRESS:PORT; empty for the race that keeps it"""
+    others_seconds: float = 1200.0
+    """how long a race that is ready waits for the others, whose clusters may be built later"""
 
 
 @dataclass(frozen=True)
@@ -81,5 +84,7 @@ def find_wrong_turns(spec: TurnsSpec) -> Iterator[str]:
         yield "turns.block: must be a word"
     if bool(spec.at) != (spec.number > 0):
         yield "turns.at: all races but number 0, which keeps the table, need it"
+    if not 1 <= spec.others_seconds <= _LONGEST_WAIT:
+        yield f"turns.others_seconds: must be 1 to {_LONGEST_WAIT}"
     if spec.at and not is_address(spec.at):
         yield f"turns.at: {spec.at!r} is no ADDRESS:PORT"

@@ -18,7 +18,7 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.specification.race_spec import POD_IP_VARIABLE
 from fairlap_race.contract.specification.turns import TurnsSpec, address_of
 from fairlap_race.rally.inside.taking_turns import TablePlace, place_of, write_turns
-from fairlap_race.runner.by_rally.turn_table import TurnTable
+from fairlap_race.runner.by_rally.turn_table import TurnTable, keep_alive
 from fairlap_race.runner.parts import STOPPED, FailedError
 
 LOG = logging.getLogger(__name__)
@@ -27,8 +27,6 @@ _CONNECT_SECONDS = 60.0
 _LOOK_SECONDS = 0.5
 _CLOSE_SECONDS = 30.0
 """how long the table is kept for others after the end of the race that keeps it"""
-_OTHERS_SECONDS = 1200.0
-"""how long a race that is ready waits for the others, which are made a little later"""
 _READY = "ready"
 
 
@@ -72,12 +70,13 @@ class RaceInTurn:
 
     def await_others(self, waiting: Callable[[], None]) -> None:
         """Return when all races are ready to begin; `waiting` is called while some are not. Raises FailedError."""
-        limit = time.monotonic() + _OTHERS_SECONDS
+        most = self._spec.others_seconds if self._spec else 0.0
+        limit = time.monotonic() + most
 
         def wait() -> None:
             waiting()
             if time.monotonic() > limit:
-                text = f"the races that it takes turns with were not ready {_OTHERS_SECONDS / 60:.0f} minutes after it"
+                text = f"the races that it takes turns with were not ready {most / 60:.0f} minutes after it"
                 raise FailedError(Reason.RACE_ABORTED, text)
 
         if not self.meet(_READY, wait):
@@ -135,6 +134,7 @@ class RaceInTurn:
                     raise
             else:
                 found.settimeout(None)
+                keep_alive(found)
                 return found
 
     def _send(self, *words: object) -> None:

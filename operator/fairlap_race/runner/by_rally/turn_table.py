@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import threading
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import Any
 
 from fairlap_race.contract.specification.turns import KINDS, PLANNED, TURNS_PORT, order_of_round
 
@@ -21,6 +23,8 @@ LOG = logging.getLogger(__name__)
 _LONGEST_LINE = 4096
 _FIRST_WORD_SECONDS = 10.0
 _START_SECONDS = 30.0
+_KEEP_ALIVE = {socket.TCP_KEEPIDLE: 30, socket.TCP_KEEPINTVL: 10, socket.TCP_KEEPCNT: 6}
+"""seconds of silence, seconds between questions, and how many are left without an answer: a minute and a half"""
 
 
 @dataclass
@@ -96,6 +100,7 @@ class TurnTable:
 
     async def _welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
+            keep_alive(writer.get_extra_info("socket"))
             words = (await asyncio.wait_for(_line(reader), _FIRST_WORD_SECONDS)).split()
             match words:
                 case ["race", self._block, number] if self._is_race(number):
@@ -185,6 +190,13 @@ class TurnTable:
             group.whole = len(group.seats) == self._races
             group.rounds += 1
         return group.to_go.pop(0)
+
+
+def keep_alive(connection: Any) -> None:
+    """Let a socket (or asyncio's view of one) fail soon after the other side's machine has gone away without a word."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in _KEEP_ALIVE.items():
+        connection.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 def _send(writer: asyncio.StreamWriter, *words: object) -> None:

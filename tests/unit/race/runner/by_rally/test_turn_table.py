@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -131,6 +132,19 @@ def race(table: TurnTable | None, number: int, monkeypatch: pytest.MonkeyPatch) 
     return made
 
 
+def test_a_connection_notices_a_machine_that_has_gone(table: TurnTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = race(table, 1, monkeypatch)
+    options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE), (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE)]
+    assert made._connection and [made._connection.getsockopt(*option) for option in options] == [1, 30]
+    limit = time.monotonic() + 30
+    while not table._there:
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+    (at_the_table,) = table._there.values()
+    assert [at_the_table.get_extra_info("socket").getsockopt(*option) for option in options] == [1, 30]
+    made.close(finished=True)
+
+
 def together(*work: Any) -> list[Any]:
     found: list[Any] = [None] * len(work)
 
@@ -197,7 +211,7 @@ def test_a_race_that_goes_away_is_heard_of_by_all(table: TurnTable, monkeypatch:
 
 def test_a_race_does_not_wait_for_ever(table: TurnTable, monkeypatch: pytest.MonkeyPatch) -> None:
     one = race(table, 0, monkeypatch)
-    monkeypatch.setattr(in_turn, "_OTHERS_SECONDS", 0.0)
+    one._spec = TurnsSpec("b", 2, 0, others_seconds=0.0)
     with pytest.raises(FailedError, match="were not ready 0 minutes after it"):
         one.await_others(lambda: None)
     one._stop.set()
