@@ -135,7 +135,7 @@ def aside_words(lines: Sequence[Json], pair: tuple[str, str]) -> str:
 def allocation_table(lines: Sequence[Json], state: str) -> str:
     """Return for each number how often to race on a cluster, and how many parts a race should have."""
     price = costs(lines, state)
-    if price is None or price.cluster is price.part is None:
+    if price is None or (price.cluster is None and price.part is None):
         return "How to spread races: unknown, since nothing says what a cluster costs (--state kept does)."
     cluster = "unknown (--state kept says it)" if price.cluster is None else f"{price.cluster:.0f} s"
     rows = [

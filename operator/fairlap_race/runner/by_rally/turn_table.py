@@ -23,8 +23,13 @@ LOG = logging.getLogger(__name__)
 _LONGEST_LINE = 4096
 _FIRST_WORD_SECONDS = 10.0
 _START_SECONDS = 30.0
-_KEEP_ALIVE = {socket.TCP_KEEPIDLE: 30, socket.TCP_KEEPINTVL: 10, socket.TCP_KEEPCNT: 6}
-"""seconds of silence, seconds between questions, and how many are left without an answer: a minute and a half"""
+_KEEP_ALIVE = {
+    socket.TCP_KEEPIDLE: 30, socket.TCP_KEEPINTVL: 10, socket.TCP_KEEPCNT: 6, socket.TCP_USER_TIMEOUT: 90_000,
+}  # fmt: skip
+"""Seconds of silence, seconds between questions, and how many are left without an answer: a minute and a half.
+
+Nothing is asked while something that was sent is not acknowledged: for that the last one, in milliseconds.
+"""
 
 
 @dataclass

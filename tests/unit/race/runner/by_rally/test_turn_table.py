@@ -134,14 +134,15 @@ def race(table: TurnTable | None, number: int, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_connection_notices_a_machine_that_has_gone(table: TurnTable, monkeypatch: pytest.MonkeyPatch) -> None:
     made = race(table, 1, monkeypatch)
-    options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE), (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE)]
-    assert made._connection and [made._connection.getsockopt(*option) for option in options] == [1, 30]
+    told = (socket.TCP_KEEPIDLE, socket.TCP_USER_TIMEOUT)
+    options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE), *((socket.IPPROTO_TCP, option) for option in told)]
+    assert made._connection and [made._connection.getsockopt(*option) for option in options] == [1, 30, 90_000]
     limit = time.monotonic() + 30
     while not table._there:
         assert time.monotonic() < limit
         time.sleep(0.01)
     (at_the_table,) = table._there.values()
-    assert [at_the_table.get_extra_info("socket").getsockopt(*option) for option in options] == [1, 30]
+    assert [at_the_table.get_extra_info("socket").getsockopt(*option) for option in options] == [1, 30, 90_000]
     made.close(finished=True)
 
 
