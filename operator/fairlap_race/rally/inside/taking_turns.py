@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections import Counter
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -57,10 +58,11 @@ class Seat:
         self.in_turn = self.alone = 0
 
     @classmethod
-    async def taken(cls, place: TablePlace, task: str, client: int, planned: bool = False) -> Seat:
+    async def taken(cls, place: TablePlace, task: str, client: str, planned: bool = False) -> Seat:
         """Sit down, and return when all the others have; raises OSError where there is no table (any more).
 
-        `planned`: its requests are due at moments, the same ones for all races.
+        `client`: its number, and for the how manieth time it runs that task; `planned`: its requests are due at
+        moments, the same ones for all races.
         """
         reader, writer = await asyncio.open_connection(place.address, place.port)
         seat = cls(reader, writer, planned)
@@ -115,10 +117,14 @@ def install(directory: Path, driver: Any) -> None:
     except FileNotFoundError:
         return
     run, execute = driver.AsyncExecutor.__call__, driver.execute_single
+    begun: Counter[tuple[str, int]] = Counter()
 
     async def run_seated(self: Any, *args: Any, **options: Any) -> Any:
         planned = not driver.scheduler.run_unthrottled(self.task)
-        seat = await Seat.taken(place, self.task.name, self.client_id, planned)
+        # In a parallel element with more clients than it runs with, one runs a task again for each that is missing.
+        begun[self.task.name, self.client_id] += 1
+        client = f"{self.client_id}.{begun[self.task.name, self.client_id]}"
+        seat = await Seat.taken(place, self.task.name, client, planned)
         # Each client is a task of asyncio's, with variables of its own.
         _SEAT.set(seat)
         try:

@@ -2,9 +2,9 @@
 
 A line of text each, over TCP. `race BLOCK NUMBER` is a race's own connection, open from its begin to its end:
 `meet NAME` is answered with `met NAME` when all races have said so, `bye` is said before a good end.
-`seat BLOCK NUMBER KIND TASK CLIENT` is one client at one task (in hex): it hears `begin` when that client of all races
-is there, then `go` when it is its turn (`alone` when some of them are over with the task), and says `done`. Where a
-race goes away without a word all hear `left NUMBER`, and the seats are taken away.
+`seat BLOCK NUMBER KIND TASK CLIENT` is one client at one task (in hex), another one each time that it runs it: it hears
+`begin` when that client of all races is there, then `go` when it is its turn (`alone` when some of them are over with
+the task), and says `done`. Where a race goes away without a word all hear `left NUMBER`, and the seats are taken away.
 """
 
 from __future__ import annotations

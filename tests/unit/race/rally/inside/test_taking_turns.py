@@ -92,6 +92,27 @@ def test_a_client_takes_its_turn_for_each_request(
     write_turns(tmp_path, place)
     install(tmp_path, driver)
     assert asyncio.run(driver.AsyncExecutor(target)()) == "done"
-    assert seat.log == log and asked == [(place, "search", 3, target is not None)]
+    assert seat.log == log and asked == [(place, "search", "3.1", target is not None)]
     assert read_taken(tmp_path) == {"search": TaskTurns("search", 2, 0)}
     assert asyncio.run(driver.execute_single("outside", "of", "a", "task")) == "outside of a task"
+
+
+def test_a_client_that_runs_a_task_again_has_another_seat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So it is in a parallel element that has fewer clients than its tasks (Rally's Allocator)."""
+    asked: list[object] = []
+
+    class Seat:
+        @staticmethod
+        async def taken(place: TablePlace, task: str, client: str, planned: bool) -> _Seat:
+            asked.append((task, client))
+            return _Seat()
+
+    monkeypatch.setattr(taking_turns, "Seat", Seat)
+    driver = rally(_Seat())
+    write_turns(tmp_path, TablePlace("10.0.0.7", 9330, "b", 1))
+    install(tmp_path, driver)
+    for name in ("search", "search", "bulk"):
+        executor = driver.AsyncExecutor(None)
+        executor.task.name = name
+        asyncio.run(executor())
+    assert asked == [("search", "3.1"), ("search", "3.2"), ("bulk", "3.1")]

@@ -31,7 +31,7 @@ def table() -> Iterator[TurnTable]:
 
 
 async def searches(
-    place: TablePlace, task: str, count: int, said: list[str], client: int = 0, planned: bool = False
+    place: TablePlace, task: str, count: int, said: list[str], client: str = "0", planned: bool = False
 ) -> Seat:
     seat = await Seat.taken(place, task, client, planned)
     for _ in range(count):
@@ -51,7 +51,7 @@ def test_one_goes_after_the_other_and_who_is_left_goes_on_alone(races: int, coun
 
     async def all_of_them() -> list[Seat]:
         places = [TablePlace(HERE, table.port, "b", number) for number in range(races)]
-        return await asyncio.gather(*(searches(it, "search", counts[it.number], said, 0, planned) for it in places))
+        return await asyncio.gather(*(searches(it, "search", counts[it.number], said, "0", planned) for it in places))
 
     try:
         seats = asyncio.run(asyncio.wait_for(all_of_them(), 30))
@@ -79,7 +79,7 @@ def test_each_client_has_turns_of_its_own(table: TurnTable) -> None:
 
     async def all_of_them() -> None:
         places = [TablePlace(HERE, table.port, "b", number) for number in range(2)]
-        await asyncio.gather(*(searches(it, "a task, named", 5, said, client) for it in places for client in range(3)))
+        await asyncio.gather(*(searches(it, "a task, named", 5, said, client) for it in places for client in "012"))
 
     asyncio.run(asyncio.wait_for(all_of_them(), 30))
     for client in "012":
@@ -88,10 +88,10 @@ def test_each_client_has_turns_of_its_own(table: TurnTable) -> None:
 
 def test_nobody_begins_before_all_are_there(table: TurnTable) -> None:
     async def early() -> None:
-        one = asyncio.create_task(Seat.taken(TablePlace(HERE, table.port, "b", 1), "search", 0))
+        one = asyncio.create_task(Seat.taken(TablePlace(HERE, table.port, "b", 1), "search", "0"))
         done, _ = await asyncio.wait([one], timeout=0.3)
         assert not done
-        other = await Seat.taken(TablePlace(HERE, table.port, "b", 0), "search", 0)
+        other = await Seat.taken(TablePlace(HERE, table.port, "b", 0), "search", "0")
         seat = await asyncio.wait_for(one, 10)
         waits = asyncio.create_task(seat.take_turn())
         done, _ = await asyncio.wait([waits], timeout=0.3)
@@ -192,7 +192,7 @@ def test_a_race_that_goes_away_is_heard_of_by_all(table: TurnTable, monkeypatch:
 
     async def sitting() -> None:
         places = [TablePlace(HERE, table.port, "b", number) for number in range(2)]
-        seats = await asyncio.gather(*(Seat.taken(it, "search", 0) for it in places))
+        seats = await asyncio.gather(*(Seat.taken(it, "search", "0") for it in places))
         await seats[0].take_turn()
         await asyncio.to_thread(other.close, finished=False)
         with pytest.raises(ConnectionError, match="takes turns with has ended"):
