@@ -86,8 +86,8 @@ def disturbances(
     """Return what disturbed the machine; the pods' machines tell whose CPU time is whose.
 
     `reading`: the tasks in which Elasticsearch only reads; `unread`: those whose numbers nobody reads; `over_http`:
-    nothing but the load generator was watched; `in_turn`: other races, whose use is not known here, were raced at the
-    same time.
+    nothing but the load generator was watched; `in_turn`: other races, of which neither use nor merges are known here,
+    were raced at the same time.
     """
     read = _of_what_is_read(watch, unread)
     found: dict[DisturbanceKind, Iterator[str]] = {
@@ -97,7 +97,7 @@ def disturbances(
     }
     if not in_turn:
         found[DisturbanceKind.OTHERS] = _others(read, elasticsearch_on, load_generator_on)
-    if set(elasticsearch_on) == {load_generator_on}:
+    if not in_turn and set(elasticsearch_on) == {load_generator_on}:
         found[DisturbanceKind.WRITERS] = _writers(read, reading)
     return [Disturbance(kind, sentence) for kind, sentences in found.items() for sentence in sentences]
 
@@ -163,10 +163,13 @@ def _stalls(watch: MachineWatch, who: str) -> Iterator[str]:
 
 
 def _writers(watch: MachineWatch, reading: Collection[str]) -> Iterator[str]:
-    """Yield tasks that only read, in which somebody wrote to the disk of all nodes' data, and something waited."""
+    """Yield tasks that only read, in which somebody wrote to the disk of all nodes' data, and something waited.
+
+    Where Elasticsearch merged, what an earlier task wrote was its own to write again.
+    """
     for span in _spans(watch):
         waited = span.io_waiting_share or 0.0
-        if span.task not in reading or waited <= DISK_WAITED_SHARE:
+        if span.task not in reading or span.merging or waited <= DISK_WAITED_SHARE:
             continue
         written = span.data_written_bytes or 0.0
         if written > max(span.data_read_bytes or 0.0, DISK_WRITTEN * span.seconds):

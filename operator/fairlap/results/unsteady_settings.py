@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from fairlap.api.machine_status import MachineEvidence, SettingsEvidence
+from fairlap.api.names import NODE_OF_THE_LOAD
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.watched_machines.machine_settings import MachineSettings, advice, numa_advice
@@ -16,11 +17,17 @@ def remarks(evidence: Sequence[MachineEvidence]) -> Iterator[RaceRemark]:
     whose: dict[str, list[str]] = {}
     for machine in evidence:
         numa = numa_advice(machine.cpus, machine.cpu_numa_nodes, machine.exclusive_cpus)
-        for sentence in (*advice(_settings(machine.settings), machine.exclusive_cpus), *filter(None, [numa])):
+        found = advice(_settings(machine.settings), machine.exclusive_cpus, _resources(machine.node))
+        for sentence in (*found, *filter(None, [numa])):
             whose.setdefault(sentence, []).append(machine.node)
     if whose:
-        found = [f"machine of {_listed(nodes)}: {sentence}" for sentence, nodes in whose.items()]
-        yield RaceRemark(Reason.MACHINE_SETTINGS, "; ".join(found))
+        said = [f"machine of {_listed(nodes)}: {sentence}" for sentence, nodes in whose.items()]
+        yield RaceRemark(Reason.MACHINE_SETTINGS, "; ".join(said))
+
+
+def _resources(node: str) -> str:
+    """Return the field that asks for a node's processors, which are not those of the load generator."""
+    return "race.resources" if node == NODE_OF_THE_LOAD else "elasticsearch.resources"
 
 
 def _settings(found: SettingsEvidence | None) -> MachineSettings | None:

@@ -1049,10 +1049,10 @@ class Reason(StrEnum):
             "where its latency grows, ask for a lower rate."
         ),
         recognized=(
-            "Throughput, service time or, with a target throughput, latency of the first third of the measured time "
+            "Throughput, service time or, where requests are planned, latency of the first third of the measured time "
             "against the last half (in turn the service time alone): another one by more than a tenth, latency by more "
             "than a third, and by more than chance (rank sum, 1 %); or by more than a third from its first half to its "
-            "last third, or from its first quarter to what is after its middle; but no latency that grows at a "
+            "last third, or from its first quarter to a little more than its last half; but no latency that grows at a "
             "search's probe beyond the capacity."
         ),
         example=(

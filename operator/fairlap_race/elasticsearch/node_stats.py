@@ -17,12 +17,15 @@ from fairlap_race.linux.cgroup import MANY_BYTES
 _WANTED = (
     *("name", "jvm.mem.heap_used_in_bytes", "jvm.gc.collectors.*.collection_*", "process.cpu.total_in_millis"),
     *("os.cgroup.cpuacct.usage_nanos", "os.cgroup.cpu.cfs_*", "os.cgroup.cpu.stat", "os.cgroup.memory"),
-    "fs.io_stats.total",
+    *("fs.io_stats.total", "indices.merges.current", "indices.merges.total"),
 )
-STATS_PATH = "/_nodes/stats/jvm,os,process,fs?filter_path=" + ",".join(f"nodes.*.{name}" for name in _WANTED)
+STATS_PATH = "/_nodes/stats/jvm,os,process,fs,indices/merge?filter_path=" + ",".join(
+    f"nodes.*.{name}" for name in _WANTED
+)
 FS_PATH = "/_nodes/stats/fs?filter_path=nodes.*.name,nodes.*.fs.data"
 DISK_NOTE = note("disk", "what the whole device that holds the data did, not Elasticsearch alone")
 PROCESS_NOTE = note("cpu", "of Elasticsearch's process; its control group could not be read by Elasticsearch")
+MERGES_RUNNING, MERGES_ENDED = "merges_running", "merges_ended"
 _GROWING = (
     ("throttled_periods", 1.0, ("os", "cgroup", "cpu", "stat", "number_of_times_throttled")),
     ("disk_reads", 1.0, ("fs", "io_stats", "total", "read_operations")),
@@ -35,6 +38,8 @@ _GROWING = (
     ("old_gc_millis", 1.0, ("jvm", "gc", "collectors", "old", "collection_time_in_millis")),
     ("heap_bytes", 1.0, ("jvm", "mem", "heap_used_in_bytes")),
     ("memory_bytes", 1.0, ("os", "cgroup", "memory", "usage_in_bytes")),
+    (MERGES_RUNNING, 1.0, ("indices", "merges", "current")),
+    (MERGES_ENDED, 1.0, ("indices", "merges", "total")),
 )
 
 

@@ -3,10 +3,11 @@
 The measured time is cut into 12 to 16 parts. Their beginning is compared with their end by the rank-sum test (Wilcoxon
 1945, Mann and Whitney 1947; exact, ties as if they were broken against a difference). This is Geweke's comparison
 (1992), with ranks for means, so that one pause in a part decides nothing: the first third with the last half; of 16
-parts also the first half with the last third, for what changes late, and the first quarter with all after the middle,
-for what is over early. A task is not settled where throughput, service time or (where requests are planned) latency
-differ both by more than chance, which all comparisons of one series share, and by more than a tenth, in the other two
-and of latency than a third. In turn with other races only the service time is its own, and only that is judged.
+parts also the first half with the last third, for what changes late, and the first quarter with a little more than the
+last half, for what is over early. A task is not settled where throughput, service time or (where requests are planned)
+latency differ both by more than chance, which all comparisons of one series share, and by more than a tenth, in the
+other two and of latency than a third. In turn with other races only the service time is its own, and only that is
+judged.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from fairlap_race.contract.recorded.settling import (
     THROUGHPUT,
     Settling,
 )
-from fairlap_race.rally.windows import WINDOW_SECONDS, Pace, parts_of
+from fairlap_race.rally.windows import ROUNDING, WINDOW_SECONDS, Pace, parts_of
 
 FEWEST_PARTS, MOST_PARTS = 12, 16
 """With fewer the test could not say anything at its level; more would be short, and neighbours resemble each other."""
@@ -125,7 +126,7 @@ def settling(first: int, last: int, series: Series, requests: float) -> Settling
     """
     seconds = WINDOW_SECONDS
     count = max(0, last - first)
-    parts = min(MOST_PARTS, count, int(requests / LEAST_REQUESTS))
+    parts = min(MOST_PARTS, count, int(requests / LEAST_REQUESTS + ROUNDING))
     if parts < FEWEST_PARTS:
         windows = f"{count} full windows of {seconds:.0f} s" if count else "no full window"
         what = windows if count < FEWEST_PARTS else f"{requests:.0f} requests"
@@ -139,19 +140,19 @@ def settling(first: int, last: int, series: Series, requests: float) -> Settling
         text = f"requests ended in {answered} of its {parts} parts: it takes {FEWEST_PARTS} to tell of service times"
         return Settling(round(count * seconds, 3), left_out=text)
     # Part by part the beginning may go; the rest is judged anew, in parts of its own.
-    worst, tried = None, 0
+    worst, tried, moved = None, 0, False
     for gone in range(parts):
         begin = first + count * gone // parts
-        left = min(MOST_PARTS, last - begin, int(requests * (last - begin) / count / LEAST_REQUESTS))
+        left = min(MOST_PARTS, last - begin, int(requests * (last - begin) / count / LEAST_REQUESTS + ROUNDING))
         if left < FEWEST_PARTS or _answered(begin, last, series.times, left) < FEWEST_PARTS:
             break
         # A latency that has changed must come within a tenth of its end.
-        moved = worst is not None and worst.measure == LATENCY
         found = _changed(begin, last, series, left, LEAST_CHANGE if moved else LEAST_CHANGE_ASIDE)
-        if found is None:
+        if not found:
             reached = worst.reached() * count if worst else 0.0
             return _judged(count * seconds, max(begin - first, reached) * seconds, worst)
-        worst, tried = worst or found, begin - first
+        moved = moved or any(it.measure == LATENCY for it in found)
+        worst, tried = worst or max(found, key=lambda it: _size(it.share)), begin - first
     # A rest that is too short to be judged leaves what the whole tells.
     if worst is None or tried >= ENOUGH_TRIED * count:
         return _judged(count * seconds, count * seconds, worst)
@@ -168,7 +169,7 @@ def warmed_up(first: int, last: int, series: Series) -> bool:
     if begin < first or _answered(begin, last, series.times, MOST_PARTS) < MOST_PARTS:
         return False
     requests = sum(series.times.counts.get(number, 0) for number in range(begin, last))
-    return requests >= MOST_PARTS * LEAST_REQUESTS and _changed(begin, last, series, MOST_PARTS) is None
+    return requests >= MOST_PARTS * LEAST_REQUESTS and _changed(begin, last, series, MOST_PARTS) == []
 
 
 def _judged(of_seconds: float, unsettled: float, worst: _Change | None) -> Settling:
@@ -187,8 +188,8 @@ def _answered(begin: int, last: int, times: WindowTimes, parts: int) -> int:
 
 def _changed(
     begin: int, last: int, series: Series, parts: int, of_latency: float = LEAST_CHANGE_ASIDE
-) -> _Change | None:
-    """Return what changed the most from the beginning of the windows to their end; None for nothing.
+) -> list[_Change]:
+    """Return what changed from the beginning of the windows to their end.
 
     `of_latency`: by less than this share a latency has not changed.
     """
@@ -198,12 +199,11 @@ def _changed(
         looked_at.append((THROUGHPUT, LEAST_CHANGE, done))
     if series.latencies is not None:
         looked_at.append((LATENCY, of_latency, _means(begin, last, series.latencies, parts)))
-    found = [
+    return [
         _Change(measure, share, tuple(values), tail)
         for measure, least, values in looked_at
         for share, tail in changes(values, least)
     ]
-    return max(found, key=lambda it: _size(it.share), default=None)
 
 
 def _means(begin: int, last: int, times: WindowTimes, parts: int) -> list[float]:

@@ -20,7 +20,7 @@ MOST_PARTS = 60
 """Of a task's time, for its throughput over it."""
 MAX_WINDOWS = 7 * 24 * 3600
 """A window further away than a week comes from a broken clock."""
-_ROUNDING = 1e-6
+ROUNDING = 1e-6
 
 
 @dataclass
@@ -138,14 +138,14 @@ class Pace:
 
 def _windows(rates: list[float], requests: float) -> Windows:
     # Fewer parts where requests are few: a part of a curve needs as many as a window.
-    parts = parts_of(rates, min(MOST_PARTS, int(requests / LEAST_REQUESTS + _ROUNDING)))
+    parts = parts_of(rates, min(MOST_PARTS, int(requests / LEAST_REQUESTS + ROUNDING)))
     found = Windows(
         seconds=WINDOW_SECONDS,
         count=len(rates),
         requests=round(requests),
         over_time=tuple(float(f"{rate:.4g}") for rate in parts),
     )
-    if requests < LEAST_REQUESTS * len(rates) * (1 - _ROUNDING):
+    if requests < LEAST_REQUESTS * len(rates) * (1 - ROUNDING):
         text = (
             f"{requests / len(rates):.2g} requests in a window on average, and fewer than {LEAST_REQUESTS} tell nothing"
         )

@@ -1,4 +1,4 @@
-"""The first steps of a race: reaching Elasticsearch, and what it is before anything is changed."""
+"""The first steps of a race: reaching what it sends to, and what that is before anything is changed."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Connected:
-    """The way to Elasticsearch."""
+    """The way to what a race sends to: Elasticsearch, or an engine over HTTP."""
 
     client: ElasticsearchClient
     password: str | None = None

@@ -38,7 +38,8 @@ class RaceFrame(Generic[Known]):
         """Begin with the `parts` that are known; `assemble` makes a record of them."""
         self._spec, self._stop, self._assemble = spec, stop, assemble
         self.parts = parts
-        self.base = Record(mode=spec.mode, race_id=spec.race_id, started_at=timestamp(time.time()))
+        self._started, self._began = time.time(), time.monotonic()
+        self.base = Record(mode=spec.mode, race_id=spec.race_id, started_at=timestamp(self._started))
         """what the record says before anything is known"""
 
     def keep(self, more: Known) -> None:
@@ -69,7 +70,9 @@ class RaceFrame(Generic[Known]):
 
     def finished(self, record: Record) -> Record:
         """Return the record of a race that is over, within its bounds."""
-        return bounds.bounded(replace(record, finished_at=timestamp(time.time())))
+        # The clock may have been set meanwhile, which is no time that the race took.
+        finished = self._started + time.monotonic() - self._began
+        return bounds.bounded(replace(record, finished_at=timestamp(finished)))
 
     def canary(self, work: Path, may_use: float) -> Canary | None:
         """Return how fast the machine is now, by work in the folder `work`; None where nothing is measured.

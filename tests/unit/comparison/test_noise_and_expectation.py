@@ -161,6 +161,16 @@ def test_learning_twice_is_learning_once() -> None:
     assert learnt({}, Seen(Subject(a_spec()), None, NOW)) is None
 
 
+def test_learning_again_a_little_later_does_not_count_twice() -> None:
+    """As an operator does that was killed after it had written the noise, and before it wrote the status."""
+    key, again = noise_key(a_spec(), raced(1)), NOW + timedelta(seconds=20)
+    once = learn({}, a_spec(), raced(0), NOW - timedelta(days=1))
+    store = learn(learn(once, a_spec(), raced(1), NOW, 60.0), a_spec(), raced(1), again, 60.0)
+    one, other = (len(each[key]) for each in (once, learn({}, a_spec(), raced(1), again)))
+    assert len(store[key]) == one + other
+    assert priors_for(store, key, again) == priors_for(learn(once, a_spec(), raced(1), again), key, again)
+
+
 def test_noise_of_other_work_or_of_kept_clusters_is_another() -> None:
     """Kept clusters show less of it: as a history of fresh ones it would make too much sure."""
     template = {"elasticsearch": {"version": "9.0.0"}, "race": {"track": {"builtin": "log_ingest"}}}

@@ -15,11 +15,11 @@ from fairlap.plan.basis.seen import Children, LogOf, Plan, Refusal, Seen, Warned
 from fairlap.plan.benchmark import plan
 from fairlap.plan.explain.trouble import find_troubles
 from fairlap.plan.lifetimes.keep import kept_until
-from fairlap.plan.transition import PROGRESS_LENGTH, one_line
+from fairlap.plan.transition import PROGRESS_LENGTH, describe_progress, one_line
 from fairlap.queue.turn import Turn
 from fairlap.runtime.beside.races import seen_race
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.recorded.record import Outcome, Record
+from fairlap_race.contract.recorded.record import Outcome, Progress, Record
 
 Json = dict[str, Any]
 CHECKED = spec(race={"params": {"bulk_size": 100}})
@@ -508,6 +508,21 @@ def test_a_pod_that_its_machine_refuses_is_explained() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("reason", "words", "lacks"),
+    [
+        ("SMTAlignmentError", "SMT Alignment Error: requested 1 cpus not multiple cpus per core = 2", True),
+        ("TopologyAffinityError", "Resources cannot be allocated with Topology locality", True),
+        ("UnexpectedAdmissionError", "Allocate failed due to not enough cpus available to satisfy request", True),
+        ("UnexpectedAdmissionError", "Allocate failed due to requested number of devices unavailable for x/gpu", False),
+    ],
+)
+def test_a_machine_that_refuses_a_pod_for_its_processors_lacks_them(reason: str, words: str, lacks: bool) -> None:
+    (found,) = find_troubles([pod("es-0", ready=False, conditions=[], phase="Failed", reason=reason, message=words)])
+    assert found.reason == "Unschedulable" and words in found.message
+    assert found.lacks_cpu == (found.message if lacks else "")
+
+
 def test_an_evicted_pod_that_was_replaced_is_looked_for_in_the_events() -> None:
     young, old = pod("es-0"), cluster()
     old["metadata"]["creationTimestamp"] = stamp(START)
@@ -839,3 +854,20 @@ def test_what_is_downloaded_is_in_the_progress() -> None:
     )
     said = plan(running(progress=progress("preparing", "fetching the track from https://h/x", None))).status.progress
     assert said.endswith("fetching the track from https://h/x")
+
+
+@pytest.mark.parametrize(
+    ("stage", "job_started", "by_rally", "by_k6"),
+    [
+        (None, False, "starting the load generator", "starting the load generator"),
+        (None, True, "starting Rally", "starting k6"),
+        ("preparing", True, "preparing the track", "preparing the requests"),
+        ("collecting", True, "reading the results", "reading the results"),
+    ],
+)
+def test_what_a_job_is_doing_names_what_sends_its_requests(
+    stage: str | None, job_started: bool, by_rally: str, by_k6: str
+) -> None:
+    said = Progress(stage=stage) if stage else None
+    assert describe_progress(said, started=job_started) == by_rally
+    assert describe_progress(said, started=job_started, over_http=True) == by_k6

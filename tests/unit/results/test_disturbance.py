@@ -148,10 +148,10 @@ def test_a_time_without_answers(raced: MachineTable, words: str) -> None:
     assert words in found and bool(words) == bool(found)
 
 
-def written(megabytes: float, read: float = 0.0, share: float = 0.5) -> MachineTable:
+def written(megabytes: float, read: float = 0.0, share: float = 0.5, merging: bool | None = None) -> MachineTable:
     """A search of 30 s, while the disk was written and read so many MB a second."""
     disk = {"data_written_bytes": 30e6 * megabytes, "data_read_bytes": 30e6 * read}
-    return table(replace(QUIET, io_waiting_share=share, own_cores=1.3, **disk))
+    return table(replace(QUIET, io_waiting_share=share, own_cores=1.3, merging=merging, **disk))
 
 
 @pytest.mark.parametrize(
@@ -163,11 +163,20 @@ def written(megabytes: float, read: float = 0.0, share: float = 0.5) -> MachineT
         (written(20, share=0.2), "search", "a", ""),
         (written(0.4), "search", "a", ""),
         (written(20, read=30), "search", "a", ""),
+        (written(20, merging=False), "search", "a", "task search, which only reads, while 20.0 MB"),
+        (written(20, merging=True), "search", "a", ""),  # what it indexed before
     ],
 )
 def test_who_writes_while_elasticsearch_reads(raced: MachineTable, reading: str, elsewhere: str, words: str) -> None:
     found = "".join(it.text for it in remarks(disturbed(raced, ["a"], elsewhere, [reading])))
     assert words in found and bool(words) == bool(found)
+
+
+def test_in_turn_what_others_used_and_wrote_may_be_the_other_clusters() -> None:
+    raced = table(replace(QUIET, busy_cores=2.5, io_waiting_share=0.5, data_written_bytes=600e6, steal_share=0.2))
+    alone, in_turn = ([it.kind for it in disturbed(raced, reading=["search"], in_turn=each)] for each in (False, True))
+    assert alone == [DisturbanceKind.STEAL, DisturbanceKind.OTHERS, DisturbanceKind.WRITERS]
+    assert in_turn == [DisturbanceKind.STEAL]
 
 
 @pytest.mark.parametrize(

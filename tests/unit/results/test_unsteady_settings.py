@@ -3,6 +3,7 @@
 from tests.fixtures.message_form import looks_like
 
 from fairlap.api.machine_status import MachineEvidence, SettingsEvidence
+from fairlap.api.names import NODE_OF_THE_LOAD
 from fairlap.results.unsteady_settings import remarks
 from fairlap_race.contract.reasons import Reason
 
@@ -28,6 +29,16 @@ def test_threads_of_a_core_count_for_who_shares_them() -> None:
     smt = SettingsEvidence(smt_active=True, whole_cores=True)
     (one,) = remarks([node("a", smt, True), node("load generator", smt, False)])
     assert one.text.startswith("machine of load generator: SMT is on")
+
+
+def test_whole_cores_are_asked_for_where_the_machines_own_pod_asks_for_processors() -> None:
+    smt = SettingsEvidence(smt_active=True, whole_cores=False)
+    (one,) = remarks([node("a", smt), node("b", smt), node(NODE_OF_THE_LOAD, smt, False)])
+    elasticsearch, load = one.text.split("; machine of ")
+    assert (
+        elasticsearch.startswith("machine of a and b: ") and "whole ones in elasticsearch.resources," in elasticsearch
+    )
+    assert load.startswith("load generator: ") and "whole ones in race.resources," in load
 
 
 def test_processors_of_its_own_on_several_numa_nodes_are_said_of_their_node_alone() -> None:

@@ -337,7 +337,8 @@ _SETTINGS: Final[Sequence[tuple[str, float, Callable[[MachineSeen], bool], str, 
     (
         "smt", 30.0, _half_cores, "cores run two threads at a time, and a neighbour's thread may be on the same core",
         "turn SMT off, or give pods whole cores (CPU manager option full-pcpus-only) and write as many CPUs in "
-        "elasticsearch.resources as whole cores have threads, mostly a multiple of 2: such kubelets refuse others",
+        "elasticsearch.resources and race.resources as whole cores have threads, mostly a multiple of 2: such kubelets "
+        "refuse others",
     ),
     (
         "hugePages", 25.0, _huge_pages_waited_for, "who touches memory may wait until a huge page is compacted",

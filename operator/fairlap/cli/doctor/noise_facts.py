@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fairlap.api.names import is_race
+from fairlap.api.names import NODE_OF_THE_LOAD, is_race
 from fairlap.api.raw import as_list, as_mapping, is_over_http
 from fairlap.api.spec import Resources
 from fairlap.cli.doctor.neighbours import cores_of
@@ -23,7 +23,6 @@ from fairlap_race.contract.watched_machines.machine_watch import MachineWatch
 Body = Mapping[str, Any]
 
 
-_LOAD_GENERATOR = "load generator"
 TRACK, IN_TURN, OVER_HTTP = "track", "in turn", "over HTTP"
 """How a Benchmark sends its load: what makes its measurement longer has another name in each."""
 
@@ -243,14 +242,14 @@ def machines_of(benchmark: Body) -> Iterator[MachineSeen]:
     # Clusters side by side share processors, and should: whole ones would be one's alone while another is raced.
     side_by_side = any(as_mapping(benchmark.get("spec")).get(field) for field in ("inTurn", "racedAgain"))
     told = [as_mapping(each) for each in as_list(environment.get("machines"))]
-    nodes = Counter(str(each.get("machine") or "") for each in told if each.get("node") != _LOAD_GENERATOR)
+    nodes = Counter(str(each.get("machine") or "") for each in told if each.get("node") != NODE_OF_THE_LOAD)
     cores, withheld = _whole_cores(benchmark) or 1, _is_withheld(benchmark)
     for each in told:
-        machine, own = str(each.get("machine") or ""), each.get("node") != _LOAD_GENERATOR
+        machine, own = str(each.get("machine") or ""), each.get("node") != NODE_OF_THE_LOAD
         exclusive, numa = each.get("exclusiveCpus"), each.get("numaNodes")
         yield MachineSeen(
             machine=machine,
-            role="elasticsearch" if own else _LOAD_GENERATOR,
+            role="elasticsearch" if own else NODE_OF_THE_LOAD,
             exclusive=exclusive if isinstance(exclusive, bool) and not side_by_side else None,
             needed=nodes[machine] * cores + 1 if own and machine else None,
             withheld=own and withheld,

@@ -152,13 +152,18 @@ def _number(metric: str, logs: Sequence[float], history: History) -> NumberNoise
     if spread > _MOST_SPREAD:
         text = f"two races of the same thing differ by a factor of 100 and more: {PAIRS} pairs show nothing here"
         return said.model_copy(update={"message": text})
-    visible = round(100 * smallest_visible(spread, PAIRS, _ALPHA), 2)
+    visible = _rounded(100 * smallest_visible(spread, PAIRS, _ALPHA))
     text = f"a difference below {two_digits(visible)} % cannot be seen with {PAIRS} pairs here"
     return said.model_copy(update={"smallest_visible": visible, "message": text})
 
 
 def _percent(spread: float | None) -> float | None:
-    return None if spread is None or spread > _MOST_SPREAD else round(100 * math.expm1(spread), 2)
+    return None if spread is None or spread > _MOST_SPREAD else _rounded(100 * math.expm1(spread))
+
+
+def _rounded(percent: float) -> float:
+    # What is small is not nothing.
+    return round(percent, 2) if percent >= 1 else float(f"{percent:.2g}")
 
 
 def _unknown(races: int, history: History) -> str:

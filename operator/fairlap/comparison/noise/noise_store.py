@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from statistics import median, variance
 from typing import Any, Final, Protocol
@@ -153,7 +153,8 @@ def learn(
         return store
     kept = {each: _fresh(there, now) for each, there in store.items()}
     # A Comparison may be learnt from twice, when the operator is killed between two writes.
-    before = [each for each in kept.get(key, ()) if each not in shown]
+    known = [replace(each, at=shown[0].at) for each in kept.get(key, ())]
+    before = [each for each, alike in zip(kept.get(key, ()), known, strict=True) if alike not in shown]
     kept[key] = tuple([*before, *shown][-MOST_ENTRIES:])
     newest = sorted((each for each, there in kept.items() if there), key=lambda each: max(it.at for it in kept[each]))
     return {each: kept[each] for each in newest[-MOST_KEYS:]}

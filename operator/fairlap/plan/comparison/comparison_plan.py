@@ -45,7 +45,7 @@ _LOOK_AGAIN_SECONDS = 30.0
 def plan_comparison(seen: ComparisonSeen, judges: Judges) -> ComparisonPlan:
     """Return what follows from what is seen; deterministic, and repeatable until something changes.
 
-    `learn` comes with the status that ends it: the noise is kept before that is written, and may be kept twice.
+    `learn` comes with the status that ends it: the noise is kept before that is written, and may be learnt twice.
     """
     if seen.status.phase in OVER:
         return ComparisonPlan(seen.status)

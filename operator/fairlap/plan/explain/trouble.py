@@ -20,7 +20,8 @@ _HOPELESS_PULL = {"InvalidImageName", "ErrImageNeverPull"}
 _JAVA_HEAP_EXHAUSTED = 3  # the JVM's own code under -XX:+ExitOnOutOfMemoryError, which Elasticsearch sets
 _REPLACED_AFTER = timedelta(seconds=5)  # ECK makes all pods of a cluster at once, a second or two after it
 _MISCONFIGURED = {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
-_REFUSED = {"SMTAlignmentError", "TopologyAffinityError", "UnexpectedAdmissionError"}  # by a kubelet, not the scheduler
+_OF_PROCESSORS = {"SMTAlignmentError", "TopologyAffinityError"}
+_REFUSED = {*_OF_PROCESSORS, "UnexpectedAdmissionError"}  # by a kubelet, not the scheduler
 _WHOLE_CORES = (
     "it gives whole cores only: write as many CPUs in its resources.limits.cpu as some cores have threads, say 2"
 )
@@ -35,7 +36,7 @@ class Trouble(NamedTuple):
     """True when no waiting can help"""
     log: LogOf | None = None
     lacks_cpu: str = ""
-    """The scheduler's message, with the pod, where it found too few processors; "" where they are not what lacks."""
+    """What the scheduler or a kubelet said, with the pod, where it found too few processors; "" where others lack."""
 
 
 def load_generators(pods: Iterable[Json]) -> list[Json]:
@@ -136,7 +137,9 @@ def _of_pod(pod: Json) -> Iterator[Trouble]:
     if status.get("reason") in _REFUSED:
         cure = f"; {_WHOLE_CORES}" if status["reason"] == "SMTAlignmentError" else ""
         message = f"pod {name}: its machine refused it: {status['reason']}: {status.get('message', '')}{cure}"
-        yield Trouble(Reason.UNSCHEDULABLE, message, final=False)
+        # A kubelet that has room for a pod, and not for whole processors of its own.
+        of_cpu = status["reason"] in _OF_PROCESSORS or "cpu" in str(status.get("message", "")).lower()
+        yield Trouble(Reason.UNSCHEDULABLE, message, final=False, lacks_cpu=message if of_cpu else "")
     for condition in status.get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
             yield _unscheduled(name, str(condition.get("message", "not scheduled")))

@@ -7,6 +7,7 @@ shares. Pure.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ MOST_MEMBERS = 200
 LARGEST = 1 << 53
 """A number is smaller than this: all readers of JSON agree on these."""
 EVERY = "*"
+_ROUNDING = Fraction(1, 10**15)
+"""Of numbers as JSON writes them, several times over."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _LONGEST_PATH = 1000
 _POINTER = re.compile(r"(/([^/~]|~[01])*)+")
@@ -255,7 +258,7 @@ def compare(probe: ProbeSpec, host: str, before: ProbeLook, after: ProbeLook) ->
         return _without_own(reading, why, 0.0)
     own = 100 * main / counted
     if probe.part is None:
-        own = (_product(after) - _product(before)) / counted
+        own = _product_grown(before, after) / counted
     return ProbeReading(host, reading.before, reading.after, float(own), float(counted))
 
 
@@ -279,6 +282,12 @@ def _product(seen: ProbeLook) -> Fraction:
     return _sum(seen.main) * _sum(seen.beside)
 
 
+def _product_grown(before: ProbeLook, after: ProbeLook) -> Fraction:
+    """Return by how much a rate times its weight grew; what may be the rounding of the rates alone is nothing."""
+    first, last = _product(before), _product(after)
+    return last - first if abs(last - first) > _ROUNDING * max(abs(first), abs(last)) else Fraction(0)
+
+
 def _grown(before: NumbersByPointer, after: NumbersByPointer) -> Fraction | None:
     """Return by how much counters grew together; None when one went down, came or went."""
     if set(before) != set(after) or any(after[at] < before[at] for at in after):
@@ -298,4 +307,10 @@ def combine(probe: ProbeSpec, hosts: Sequence[ProbeReading]) -> ProbeRecord:
     if not total:
         return ProbeRecord(probe.name, readings, None, f"{readings[0].why} on any host" if readings else "no host")
     counted = (Fraction(it.own) * Fraction(it.weight) for it in readings if it.own is not None and it.weight)
-    return ProbeRecord(probe.name, readings, float(sum(counted, Fraction(0)) / total))
+    return ProbeRecord(probe.name, readings, _unrounded(float(sum(counted, Fraction(0)) / total)))
+
+
+def _unrounded(value: float) -> float:
+    """Return the number of ten digits that a value misses by no more than rounding: a bound may be met exactly."""
+    short = float(f"{value:.10g}")
+    return short if math.isclose(value, short, rel_tol=1e-12) else value

@@ -162,14 +162,16 @@ def _switch(value: bool | None) -> str:
     return UNKNOWN if value is None else "on" if value else "off"
 
 
-def advice(settings: MachineSettings | None, exclusive: bool | None) -> tuple[str, ...]:
+def advice(settings: MachineSettings | None, exclusive: bool | None, resources: str) -> tuple[str, ...]:
     """Return a sentence for each setting that makes numbers less steady: what it is, what follows, what to change.
 
-    `exclusive` tells whether the processors are the container's alone. What is unknown is no harm, and no comfort.
+    `exclusive` tells whether the processors are the container's alone, `resources` is the field of a spec that asks for
+    them. What is unknown is no harm, and no comfort.
     """
     if settings is None:
         return ()
-    found = (_of_governor(settings), _of_turbo(settings), _of_smt(settings, exclusive), _of_huge_pages(settings))
+    smt = _of_smt(settings, exclusive, resources)
+    found = (_of_governor(settings), _of_turbo(settings), smt, _of_huge_pages(settings))
     return tuple(sentence for sentence in found if sentence)
 
 
@@ -216,7 +218,7 @@ def _of_turbo(settings: MachineSettings) -> str:
     )
 
 
-def _of_smt(settings: MachineSettings, exclusive: bool | None) -> str:
+def _of_smt(settings: MachineSettings, exclusive: bool | None, resources: str) -> str:
     """A thread is as fast as the other thread of its core lets it be.
 
     LLVM's "Benchmarking tips" disable the other one; Kubernetes has the option full-pcpus-only for it ("Control CPU
@@ -227,7 +229,7 @@ def _of_smt(settings: MachineSettings, exclusive: bool | None) -> str:
     return (
         "SMT is on and these are not whole cores of its own, so others take turns on the other thread of a core: let "
         "the kubelet give whole cores (--cpu-manager-policy=static with full-pcpus-only) and ask for whole ones in "
-        "elasticsearch.resources, mostly a multiple of 2 CPUs, or turn SMT off (echo off > "
+        f"{resources}, mostly a multiple of 2 CPUs, or turn SMT off (echo off > "
         f"{_CPU}/smt/control)"
     )
 

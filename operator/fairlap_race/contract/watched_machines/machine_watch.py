@@ -26,13 +26,15 @@ class WatchedSpan:
     """by whoever, to the disk of a node's data, of the node with most; None where none told"""
     data_read_bytes: float | None = None
     """from there, likewise"""
+    merging: bool | None = None
+    """whether a node merged segments, of its own accord or asked to; None where none told"""
     cpu_waiting_share: float | None = None
     """share of the time (0 to 1) in which some task of the machine waited for CPU (PSI), as are the next two"""
     memory_waiting_share: float | None = None
     io_waiting_share: float | None = None
     interrupts_per_second: float | None = None
     megahertz: float | None = None
-    """mean of what the processors ran at"""
+    """mean of what the processors ran at; with cpufreq of the first 64"""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Canary:
 
     at: str = ""
     cpu_seconds: float | None = None
-    """SHA-256, on all processors that the load generator may use at the same time"""
+    """SHA-256, on all processors that the load generator may use, 16 at most, at the same time"""
     memory_seconds: float | None = None
     """reading 96 MiB again and again: memory, or a cache that is larger and shared with others"""
     disk_seconds: float | None = None

@@ -69,6 +69,11 @@ class Points:
         """Return the positions of the samples in the span."""
         return range(bisect_left(self.at, span.start), bisect_right(self.at, span.end))
 
+    def around(self, span: Span) -> range:
+        """Return the positions of the samples in the span, of the last one before it and of the first one after it."""
+        inside = self.inside(span)
+        return range(max(0, inside.start - 1), min(len(self.at), inside.stop + 1))
+
     def covered(self, span: Span) -> Span | None:
         """Return the part of the span that can be told about, or None (see the module's rule)."""
         if len(self.at) < 2 or span.seconds <= 0:
@@ -133,8 +138,7 @@ def increase(points: Points, span: Span) -> tuple[float, float] | None:
 def peak_rate(points: Points, span: Span) -> float | None:
     """Return the highest growth per second between samples at least `PEAK_SECONDS` apart and mostly in the span."""
     best, anchor = None, None
-    inside = points.inside(span)
-    for position in range(max(0, inside.start - 1), min(len(points.at), inside.stop + 1)):
+    for position in points.around(span):
         if anchor is None:
             anchor = position
             continue

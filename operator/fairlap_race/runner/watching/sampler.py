@@ -28,7 +28,7 @@ from fairlap_race.linux.whole_machine import read_machine
 from fairlap_race.rally.live_files import read_state
 from fairlap_race.runner.watching.race_clock import RaceClock
 from fairlap_race.runner.watching.stalls import StallWatch
-from fairlap_race.runner.watching.watched_span import watched_span
+from fairlap_race.runner.watching.watched_span import merged, watched_span
 from fairlap_race.runner.watching.watched_use import with_use
 
 LOG = logging.getLogger(__name__)
@@ -188,7 +188,10 @@ class MachineSampler:
 
     def watched(self, race: Span | None, tasks: Iterable[TaskSpan]) -> MachineWatch:
         """Return what was seen of the whole machine in the race and in each task."""
-        return watch_of(self._machine.signals, self._stalls, race, tasks)
+        known = list(tasks)
+        watch, nodes = watch_of(self._machine.signals, self._stalls, race, known), self._nodes.values()
+        merging = {task.task: merged((seen.signals for seen in nodes), task.span) for task in known}
+        return replace(watch, tasks=tuple(replace(span, merging=merging[span.task]) for span in watch.tasks))
 
     def _describe_sampling(self) -> Sampler:
         gaps = [later - earlier for earlier, later in zip(self._moments, self._moments[1:], strict=False)]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from fairlap_race.contract.watched_machines.machine_watch import WatchedSpan
 from fairlap_race.contract.watched_machines.series import Points, Span, increase, level
+from fairlap_race.elasticsearch.node_stats import MERGES_ENDED, MERGES_RUNNING
 
 
 def watched_span(signals: Mapping[str, Points], span: Span, task: str = "") -> WatchedSpan:
@@ -30,6 +31,22 @@ def watched_span(signals: Mapping[str, Points], span: Span, task: str = "") -> W
         interrupts_per_second=_rounded(rate("interrupts")),
         megahertz=None if clock is None else round(clock[0], 1),
     )
+
+
+def merged(nodes: Iterable[Mapping[str, Points]], span: Span) -> bool | None:
+    """Return whether one of Elasticsearch's nodes merged in a span or up to a look before or after; None: none told.
+
+    What began and ended between two looks is known by the number of those that have ended.
+    """
+    told = False
+    for signals in nodes:
+        running, ended = (signals.get(name, Points()) for name in (MERGES_RUNNING, MERGES_ENDED))
+        if any(running.value[position] > 0 for position in running.around(span)):
+            return True
+        if len({ended.value[position] for position in ended.around(span)}) > 1:
+            return True
+        told = told or bool(running.at)
+    return False if told else None
 
 
 def risen(points: Points) -> Points:

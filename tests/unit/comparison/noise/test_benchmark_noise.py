@@ -119,6 +119,13 @@ def test_what_never_differs_and_what_differs_by_any_factor_are_said() -> None:
     assert "5 pairs show nothing here" in wild.message
 
 
+def test_what_hardly_differs_differs_by_more_than_nothing() -> None:
+    found = noise_of([race(task(100), store=size) for size in (168458898, 168459957)], History())
+    store = next(each for each in found.numbers if each.metric == "storeBytes")
+    assert store.own_spread == pytest.approx(0.00063) and store.smallest_visible and store.smallest_visible > 0
+    assert store.message == f"a difference below {store.smallest_visible:g} % cannot be seen with 5 pairs here"
+
+
 def test_the_store_and_what_machines_used_have_a_noise_and_the_sentence_is_about_speed() -> None:
     races = [race(task(rate), store=size) for rate, size in ((100, 10**9), (104, 10**9 + 10**6), (99, 10**9))]
     found = noise_of(races, History())

@@ -263,3 +263,9 @@ def test_a_time_that_is_none_is_left_out(started: object) -> None:
     assert record is not None
     (race,) = judged(record).races
     assert race.valid and race.started_at is race.seconds is None
+
+
+def test_a_clock_that_was_set_back_tells_no_duration() -> None:
+    record = replace(good_record(), started_at="2026-01-01T12:00:00.000Z", finished_at="2026-01-01T11:10:00.000Z")
+    (race,) = judged(record).races
+    assert race.valid and race.started_at and race.seconds is None

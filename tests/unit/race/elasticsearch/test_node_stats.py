@@ -10,6 +10,7 @@ COLLECTORS = {
 }
 NODE = {
     "name": "bm-race-1-es-default-0",
+    "indices": {"merges": {"current": 2, "total": 9}},
     "jvm": {"mem": {"heap_used_in_bytes": 123}, "gc": {"collectors": COLLECTORS}},
     "process": {"cpu": {"total_in_millis": 4200}},
     "os": {
@@ -38,6 +39,7 @@ def test_a_whole_answer():
     assert sample.values == {
         "cpu_seconds": 4.5, "throttled_periods": 3, "throttled_seconds": 2.0, "memory_bytes": 1e6, "heap_bytes": 123,
         "young_gc_count": 7, "young_gc_millis": 91, "old_gc_count": 0, "old_gc_millis": 0,
+        "merges_running": 2, "merges_ended": 9,
         "disk_reads": 5, "disk_writes": 6, "disk_read_bytes": 7168, "disk_write_bytes": 8192,
     }  # fmt: skip
     assert (sample.cpu_limit, sample.memory_limit_bytes) == (1.5, 2147483648)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap_race.contract.recorded.settling import LATENCY, SERVICE_TIME, Settling
+from fairlap_race.contract.recorded.settling import LATENCY, SERVICE_TIME, THROUGHPUT, Settling
 from fairlap_race.contract.specification.turns import TaskTurns
 from fairlap_race.rally.samples import Tally, task_record
 from fairlap_race.rally.steady import (
@@ -126,6 +126,17 @@ def test_a_task_that_does_nothing_for_a_while_had_not_settled(rate: Callable[[in
 def test_too_little_to_tell(windows: int, per: int, words: str) -> None:
     found = seen(lambda n: 1.0, windows, per)
     assert found.settled is None and found.left_out.startswith(words)
+
+
+def test_sixty_requests_are_enough_however_their_shares_are_rounded() -> None:
+    pace, times = Pace(), WindowTimes()
+    for client, number in itertools.product(range(3), range(20)):
+        begin, end = 1000 + 0.6 * number, 1000 + 0.6 * (number + 1)
+        pace.add(client, begin, end, 1.0)
+        times.add(end, 0.6)
+    assert 59.9 < sum(pace.requests.values()) < 60
+    found = settling_of(pace, Series(times))
+    assert found is not None and found.settled is True
 
 
 @pytest.mark.parametrize(
@@ -416,6 +427,18 @@ def test_a_planned_task_of_more_than_can_be_carried_never_settles() -> None:
     found = said_of(planned(50, lambda _: 0.025))
     assert (found.settled, found.measure, found.unsettled_seconds) == (False, LATENCY, found.of_seconds)
     assert found.change is not None and found.change > 0
+
+
+def test_a_latency_that_changed_beside_a_greater_change_is_judged_by_a_tenth_too() -> None:
+    """Four times the rate after 20 s; then a latency is still by a fifth above its end, and a third is more."""
+    times, latencies, units = WindowTimes(), WindowTimes(), {}
+    for number in range(60):
+        units[number] = 5.0 if number < 20 else 20.0
+        for each in range(20):
+            times.add(number + each / 20, 0.01)
+            latencies.add(number + each / 20, 0.02 if number < 20 else 0.012 if number < 36 else 0.01)
+    found = settling(0, 60, Series(times, units, latencies), 1200)
+    assert (found.settled, found.measure, found.unsettled_seconds) == (False, THROUGHPUT, 30.0)
 
 
 def test_without_a_plan_a_wait_is_none() -> None:

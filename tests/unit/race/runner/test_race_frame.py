@@ -5,6 +5,7 @@ import gzip
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -84,6 +85,15 @@ def test_the_record_of_what_is_not_known_says_which_race_it_is() -> None:
     found = race.record
     assert (found.mode, found.race_id, found.outcome) == ("race", "id", Outcome()) and found.started_at
     assert found.http == HttpRecord() and found.finished_at is None
+
+
+def test_a_clock_that_is_set_changes_no_duration(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1_000_000.0, 50.0]
+    monkeypatch.setattr(race_frame, "time", SimpleNamespace(time=lambda: now[0], monotonic=lambda: now[1]))
+    race = frame()
+    now[:] = [1_000_000.0 - 3600, 50.0 + 600]
+    found = race.finished(race.record)
+    assert (found.started_at, found.finished_at) == ("1970-01-12T13:46:40.000Z", "1970-01-12T13:56:40.000Z")
 
 
 def test_a_record_that_is_over_fits() -> None:

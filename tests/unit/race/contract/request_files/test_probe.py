@@ -208,6 +208,39 @@ def test_rate_and_share_of_several_hosts_are_those_of_all_their_requests(hosts: 
         assert decode(ProbeRecord, json.loads(json.dumps(encode(found)))) == found
 
 
+@given(st.integers(1, 99), st.integers(1, 2000), st.integers(1, 2000), st.data())
+def test_a_share_that_is_a_whole_number_is_exactly_that(whole: int, one: int, two: int, data: st.DataObject) -> None:
+    """489 of 1337 and 107 of 153 are 40 %, and it was said 39.99999999999999, below a bound of 40."""
+    one, two = 100 * one, 100 * two
+    hits = whole * (one + two) // 100
+    first = data.draw(st.integers(max(0, hits - two), min(one, hits)))
+    grown = [(first, one - first), (hits - first, two - hits + first)]
+    none = share(a=(0, 0))
+    found = combine(SHARE, [compare(SHARE, "h:1", none, share(a=it)) for it in grown])
+    assert found.own == whole
+
+
+@pytest.mark.parametrize(
+    ("grown", "own"),
+    [
+        ([(489, 848), (107, 46)], 40),
+        ([(1, 2), (1, 2)], float(Fraction(100, 3))),  # nothing but what is rounding is rounded
+        ([(39_999_999_999, 60_000_000_001)], 39.999999999),
+    ],
+)
+def test_a_share_of_all_hosts_is_rounded_once(grown: list[tuple[int, int]], own: float) -> None:
+    readings = [compare(SHARE, "h:1", share(a=(0, 0)), share(a=it)) for it in grown]
+    assert combine(SHARE, readings).own == own
+
+
+@given(st.integers(1, 1000), st.integers(0, 1000), st.integers(1, 2000), st.sampled_from([0, 100]))
+def test_a_rate_of_none_or_all_is_exactly_that(hits: int, misses: int, more: int, own: int) -> None:
+    """Two rates that are rounded differed by -1e-14 where nothing was hit: below a bound of 0."""
+    before, after = hits + misses, hits + misses + more
+    rates = [float(Fraction(100 * it, of)) for it, of in ((hits, before), (hits + own * more // 100, after))]
+    assert combine(RATE, [compare(RATE, "h:1", rate(rates[0], before), rate(rates[1], after))]).own == own
+
+
 def test_a_host_that_began_anew_leaves_nothing_to_be_told() -> None:
     good = compare(RATE, "a:1", rate(0, 0), rate(50, 100))
     idle = compare(RATE, "b:1", rate(50, 100), rate(50, 100))

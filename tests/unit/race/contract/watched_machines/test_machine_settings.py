@@ -106,13 +106,13 @@ def test_turbo_has_a_switch_by_driver(files: dict[str, str], turbo: bool | None)
 def test_what_harms_is_said_and_what_is_unknown_is_not(
     texts: dict[str, str], exclusive: bool | None, begin: list[str]
 ) -> None:
-    said = advice(parse(texts), exclusive)
+    said = advice(parse(texts), exclusive, "race.resources")
     assert len(said) == len(begin) and all(text.startswith(first) for text, first in zip(said, begin, strict=True))
     assert all(": " in text and "(" in text for text in said), "each says what to change"
 
 
 def test_no_settings() -> None:
-    assert advice(None, False) == () and describe(None) == "settings unknown"
+    assert advice(None, False, "") == () and describe(None) == "settings unknown"
     assert describe(MachineSettings()).count("unknown") == 7
     assert "turbo on, SMT on" in describe(parse(INTEL)) and "swap none" in describe(parse(VIRTUAL))
 
@@ -127,7 +127,7 @@ def test_what_head_prints_of_several_files() -> None:
 @given(st.dictionaries(st.sampled_from([*FILES, *INTEL, *AMD]), st.text(max_size=50)), st.booleans())
 def test_no_text_raises(texts: dict[str, str], exclusive: bool) -> None:
     found = parse(texts)
-    assert isinstance(advice(found, exclusive), tuple) and describe(found)
+    assert isinstance(advice(found, exclusive, "race.resources"), tuple) and describe(found)
 
 
 @given(st.text())
