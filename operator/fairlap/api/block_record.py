@@ -11,6 +11,8 @@ from fairlap.api.status import MOST_REMARKS, RemarkStatus
 KEY_BLOCK: Final = "block.json.gz"
 """entry of the ConfigMap's binaryData"""
 MOST_CURVES: Final = 100
+MOST_NUMBERS: Final = 5000
+"""of one race"""
 """of each kind, in a race"""
 TWIN: Final = "*"
 """follows the baseline's name where it was raced against itself"""
@@ -62,11 +64,13 @@ class RaceRecord(Answer):
     """When its load generator started."""
     seconds: float | None = None
     """How long it took."""
-    numbers: Annotated[list[Measured], AtMost(5000)] = []
-    """What it measured."""
+    numbers: Annotated[list[Measured], AtMost(MOST_NUMBERS)] = []
+    """What it measured: of the whole race, then task by task, those of gates first."""
+    tasks_left_out: int = 0
+    """How many tasks it ran for whose numbers there was no room."""
     task_usage: Annotated[list[Measured], AtMost(2000)] = []
     """What the Elasticsearch nodes used during single tasks, to be read beside the numbers; no gate decides by it."""
-    target_throughput: Annotated[dict[str, float], AtMost(500)] = {}
+    target_throughput: Annotated[dict[str, float], AtMost(MOST_NUMBERS)] = {}
     """Operations per second that were asked for, by task; a task that ran as fast as it could is not in it."""
     facts: Annotated[dict[str, Text], AtMost(3000)] = {}
     """What is known of how it ran, in words, by path."""

@@ -2,5 +2,5 @@
 
 May be imported by `comparison.numbers`, `comparison.variants`, `comparison.judging`, `comparison_report`,
 `plan.verdict`, `plan.comparison`, `runtime` and `cli`.
-From outside: all but `fairness_words`.
+From outside: all of it.
 """

@@ -5,6 +5,7 @@ from typing import Final
 
 from fairlap.api.block_record import RaceRecord
 from fairlap.api.status import RemarkStatus
+from fairlap.comparison.facts.race_facts import LOAD_FROM
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.watched_machines.canary_margins import (
     DISTURBED_WORDS,
@@ -20,7 +21,6 @@ _PIECES: Final[Mapping[str, Piece]] = {
     "cpuSeconds": HASHING, "memorySeconds": READING_MEMORY, "diskSeconds": WRITING,
 }  # fmt: skip
 """by kind of a race record's canary"""
-_MACHINE: Final = "ran: machine of the load generator"
 _PART_OF_IT: Final = ("ran: load generator's cores", "ran: load generator's CPU limit")
 
 
@@ -64,5 +64,5 @@ def _slower(race: RaceRecord, others: Sequence[RaceRecord]) -> Iterator[str]:
 
 def _place(race: RaceRecord) -> tuple[str, ...] | None:
     """Return the machine that the load came from, and which part of it; None where that is not known."""
-    machine = race.facts.get(_MACHINE)
+    machine = race.facts.get(LOAD_FROM)
     return (machine, *(race.facts.get(path, "") for path in _PART_OF_IT)) if machine else None

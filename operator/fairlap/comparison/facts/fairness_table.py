@@ -90,6 +90,8 @@ class FactRow(NamedTuple):
     """many of them are one line"""
     line: str = ""
     """what to write so that it no longer differs"""
+    workload: bool = False
+    """what was raced, rather than on what: races that differ in it are not even set beside each other"""
 
 
 _WORKLOAD = "this is what is raced, not what is compared: write it in the template, and nowhere else"
@@ -104,23 +106,24 @@ _LARGEST_HEAP = "ran: JVM flag -Xmx"
 ROWS: Final[tuple[FactRow, ...]] = (
     # What is raced.
     FactRow(r"ran: (track|trackDigest|trackRepository|trackRevision)", is_part_of=(REQUESTS,), by_cluster=False,
-        line=_WORKLOAD),
-    FactRow(r"ran: (challenge|corpora\[\d+\])", by_cluster=False, line=_WORKLOAD),
-    FactRow(r"ran: number of requests", by_cluster=False,
+        line=_WORKLOAD, workload=True),
+    FactRow(r"ran: (challenge|corpora\[\d+\])", by_cluster=False, line=_WORKLOAD, workload=True),
+    FactRow(r"ran: number of requests", by_cluster=False, workload=True,
         line="line by line the files ask the same: give them as many lines"),
     # How many follows from the engine's pace; that it is all of them is asked where the requests are what differs.
     FactRow(r"ran: lines whose hits were read", recorded=True),
     FactRow(r"ran: (request \d+: hits|hits of all requests)", "answers to requests", by_cluster=False, where_known=True,
-        fold=True, line="leave out the lines, of all files, that do not find as much everywhere"),
+        fold=True, workload=True, line="leave out the lines, of all files, that do not find as much everywhere"),
     FactRow(r"ran: (track parameter.*|task .+: (plan|target throughput)|task plans' digest)", is_part_of=(PARAMS,),
-        by_cluster=False, line=_WORKLOAD),
+        by_cluster=False, line=_WORKLOAD, workload=True),
     FactRow(r"ran: index settings as track parameter.*", line=_WORKLOAD,
         is_part_of=(SHARDS, REPLICAS, CODEC, SOURCE_MODE, SETTINGS)),
-    FactRow(r"ran: (rallyVersion|rallyImage|k6Version|Rally's wait .+)", by_cluster=False, line=_INSTALLATION),
-    FactRow(r"ran: index .+: documents", by_cluster=False, line=_ANSWERS),
+    FactRow(r"ran: (rallyVersion|k6Version)", by_cluster=False, line=_INSTALLATION, workload=True),
+    FactRow(r"ran: (rallyImage|Rally's wait .+)", by_cluster=False, line=_INSTALLATION),
+    FactRow(r"ran: index .+: documents", by_cluster=False, line=_ANSWERS, workload=True),
     FactRow(r"ran: task .+: answer to [0-9a-f]+: (hits|content)", "answers to searches", by_cluster=False,
-        where_known=True, fold=True, line=_ANSWERS),
-    FactRow(r"ran: task .+: hits", by_cluster=False, where_known=True, line=_ANSWERS),
+        where_known=True, fold=True, line=_ANSWERS, workload=True),
+    FactRow(r"ran: task .+: hits", by_cluster=False, where_known=True, line=_ANSWERS, workload=True),
     # The release, and Java.
     FactRow(r"ran: version", "Elasticsearch", RELEASE),
     FactRow(r"ran: buildHash", "build", RELEASE),
@@ -272,7 +275,7 @@ def cut_with(path: str) -> str:
     That one variant knows nothing of such a part says nothing (fairlap_race.runner.telling.bounds).
     """
     if path.startswith("ran: index "):
-        return next((part for part in ("default ", "digest of settings") if f": {part}" in path), "")
+        return next((part for part in ("default ", "setting ", "digest of settings") if f": {part}" in path), "")
     return "module" if path.startswith("ran: module ") else ""
 
 

@@ -14,12 +14,12 @@ from itertools import islice
 from typing import Any, Final
 
 from fairlap.api.names import is_race
+from fairlap.comparison.facts.fact_bound import MOST_FACTS, within_bound
 from fairlap_race.contract.index_settings import stream_of
 from fairlap_race.contract.recorded.http_record import hits_digest
 from fairlap_race.contract.recorded.record import EnvironmentRecord, Record
 from fairlap_race.contract.recorded.request_evidence import AFTER
 
-MOST_FACTS: Final = 3000
 _MOST_TASKS, _MOST_CORPORA = 300, 100
 _NOT_FLAT = {
     "rallyPollIntervals", "indices", "storage", "jvmFlags", "trackParams", "machines", "differences",
@@ -41,6 +41,7 @@ _COUNT = re.compile(r"[0-9]{1,15}")
 _LINE = re.compile(r"ran: request \d+: hits")
 _LINES: Final = "ran: number of requests"
 LINES_READ: Final = "ran: lines whose hits were read"
+LOAD_FROM: Final = "ran: machine of the load generator"
 _SIZE_FLAG = re.compile(r"(?P<name>-Xm[sxn]|-Xss)(?P<value>\d.*)")
 
 
@@ -53,15 +54,15 @@ def facts(benchmark: Mapping[str, Any]) -> dict[str, str]:
     found |= {path: as_text(value) for path, value in _raced(status)}
     for name, wait in ((status.get("environment") or {}).get("rallyPollIntervals") or {}).items():
         found[f"ran: Rally's wait {name}"] = as_text(wait)
-    return dict(list(found.items())[:MOST_FACTS])
+    return within_bound(found)
 
 
 def record_facts(record: Record) -> dict[str, str]:
     """Return what the record of a race knows beyond the status, as texts by path; what is not known is not there."""
     parts = (
-        _of_corpora, _of_plugins, _of_nodes, _of_load_generator, _of_settings, _of_tasks, _of_answers, _of_requests,
+        _of_corpora, _of_plugins, _of_nodes, _of_load_generator, _of_tasks, _of_answers, _of_requests, _of_settings,
     )  # fmt: skip
-    return dict(islice(_known(record, parts), MOST_FACTS))
+    return within_bound(dict(_known(record, parts)))
 
 
 def listed_facts(record: Record) -> dict[str, str]:
@@ -295,7 +296,7 @@ def _raced(status: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield "ran: machines of Elasticsearch", ", ".join(machines)
     generators = sorted({str(race["loadGeneratorOn"]) for race in races if race.get("loadGeneratorOn")})
     if generators:
-        yield "ran: machine of the load generator", ", ".join(generators)
+        yield LOAD_FROM, ", ".join(generators)
 
 
 def _parsed(text: Any) -> Any:

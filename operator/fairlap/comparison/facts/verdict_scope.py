@@ -5,11 +5,12 @@ from collections.abc import Sequence
 
 from fairlap.api.block_record import BlockRecord, RaceRecord
 from fairlap.api.comparison_spec import Design
+from fairlap.comparison.facts.race_facts import LOAD_FROM
 from fairlap_race.contract.as_percent import as_percent
 from fairlap_race.contract.some_of import some_of
 
 _MEMORY_TO_DATA = re.compile(r"ran: nodeData\[\d+\]\.memoryToData")
-_ELASTICSEARCH_ON, _LOAD_FROM = "ran: machines of Elasticsearch", "ran: machine of the load generator"
+_ELASTICSEARCH_ON = "ran: machines of Elasticsearch"
 _MOST_NAMES = 5
 _IN_TURN = (
     "it holds for requests that are sent in turn with those of the other variants: each client waits for theirs before "
@@ -35,7 +36,7 @@ def _warmth(state: str) -> str:
 
 def _machines(races: Sequence[RaceRecord]) -> str:
     elasticsearch = _names(races, _ELASTICSEARCH_ON)
-    generators = _names(races, _LOAD_FROM)
+    generators = _names(races, LOAD_FROM)
     if not elasticsearch:
         return ""
     load = f", with the load from {some_of(generators, _MOST_NAMES)}" if generators else ""

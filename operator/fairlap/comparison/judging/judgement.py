@@ -246,7 +246,7 @@ def _without_unmeasured(spec: ComparisonSpec, told: list[_JudgedGate]) -> tuple[
     """Return the gates without default ones that nothing was measured for, and what is said of those.
 
     Nobody asked for them by name, so a track of few requests is not inconclusive because of its p99. A contender of
-    which nothing at all was measured keeps its gates: it passes none.
+    which nothing at all was measured, or that ran other tasks, keeps its gates: it passes none of these.
     """
     if spec.gates:
         return told, []
@@ -254,7 +254,7 @@ def _without_unmeasured(spec: ComparisonSpec, told: list[_JudgedGate]) -> tuple[
     lacking: dict[str, list[str]] = {}
     kept = []
     for each in told:
-        if not each.pairs.obstacle or each.contender not in judged:
+        if not each.pairs.obstacle or each.pairs.other_work or each.contender not in judged:
             kept.append(each)
             continue
         lacking.setdefault(f"{gate_title(each.gate, each.pairs)}: {each.pairs.obstacle}", []).append(each.contender)
@@ -480,6 +480,11 @@ def _findings(told: Sequence[_JudgedGate], numbers: BlockNumbers, *, early: bool
     told_below = {name: numbers.left_out(name) for name in dict.fromkeys(each.contender for each in told)}
     lacking = [left_out_sentence(each.gate, each.pairs, told_below[each.contender]) for each in told]
     found += dict.fromkeys(filter(None, lacking))  # contenders mostly lack the same
+    if numbers.tasks_left_out:
+        found.append(
+            f"not compared: {numbers.tasks_left_out} of a race's tasks, for whose numbers a block's record has no "
+            "room: those of tasks that spec.gates name are kept"
+        )
     for name, missing in told_below.items():
         if missing:
             shown = some_of(missing, _MOST_TASKS)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from fairlap.comparison.facts.fairness_table import row_of
+from fairlap.comparison.facts.fairness_words import NOTHING
 from fairlap.comparison.numbers.block_numbers import OF_DEVICE
 from fairlap.comparison.numbers.race_numbers import Kind, Number, Raced
 from fairlap.comparison.numbers.same_work import tasks_of_one_side, told_apart, units_of
@@ -28,16 +29,11 @@ MARGINS = {Kind(metric): margin / 100 for metric, margin in DEFAULT_MARGINS.item
 """The gates when none are declared, and from which change on a difference matters."""
 CAPACITY_MARGINS = {Kind.CAPACITY: (CAPACITY_GATE.margin or 0) / 100}
 """The only gate of races that look for the capacity."""
-_WORKLOAD = re.compile(
-    r"(track|challenge|Rally|pipeline|spec\.race"
-    r"|ran: (track|challenge|rallyVersion|corpora|index .+: documents$|task .+: (hits|answer to .+)$"
-    r"|k6Version|number of requests|hits of all requests|request \d+: hits))",
-    re.DOTALL,
-)
-"""What is no variable of a comparison: when it differs, the races did not do the same."""
+_ASKED_WORKLOAD = ("track", "challenge", "Rally", "pipeline", "spec.race")
+"""So begins what was asked for, or stands in a race.json, of which `is_workload` tells."""
 MOST_FAILED = 0.05
 """share of a task's requests: with more of them its times are not those of answers"""
-_ASKED, _NOTHING = "spec.", "nothing"
+_ASKED = "spec."
 """What was asked for is known as a whole: what is not there, while other parts are, was not asked for."""
 _PARAMETER, _IN_RACE_JSON = re.compile(r"(track|car|plugin) parameter "), "Rally"
 """So is what was given to Rally, where a race.json names its Rally: it leaves parameters out only if there are none."""
@@ -132,8 +128,8 @@ def _all_have(races: Sequence[Raced], number: Number) -> bool:
 
 
 def is_workload(what: str) -> bool:
-    """Tell whether a fact says what was raced rather than on what."""
-    return _WORKLOAD.match(what) is not None
+    """Tell whether a fact says what was raced rather than on what: where that differs, races did not do the same."""
+    return what.startswith(_ASKED_WORKLOAD) or row_of(what).workload
 
 
 def differences(baseline: Sequence[Raced], contender: Sequence[Raced]) -> list[Difference]:
@@ -263,7 +259,7 @@ def _facts_of(races: Sequence[Raced]) -> list[str]:
 
 
 def _values(races: Sequence[Raced], key: str) -> list[str]:
-    return sorted({race.facts.get(key, _NOTHING) for race in races if key in race.facts or _was_not_asked(race, key)})
+    return sorted({race.facts.get(key, NOTHING) for race in races if key in race.facts or _was_not_asked(race, key)})
 
 
 def _was_not_asked(race: Raced, key: str) -> bool:

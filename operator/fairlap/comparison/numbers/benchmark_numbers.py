@@ -4,15 +4,16 @@ A race's own pod writes its record, so nothing in it is trusted to have a shape 
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
 from fairlap.api.base import Json
-from fairlap.api.block_record import MOST_CURVES, Curve, Measured, RaceRecord
+from fairlap.api.block_record import MOST_CURVES, MOST_NUMBERS, Curve, Measured, RaceRecord
 from fairlap.api.names import is_race
 from fairlap.api.raw import as_list, as_mapping
 from fairlap.api.status import RemarkStatus
+from fairlap.comparison.numbers.block_pack import whole_tasks
 from fairlap.comparison.numbers.race_numbers import Kind, Number, Raced
 from fairlap.comparison.terms.gate_metrics import LATENCIES, METRICS, SERVICE_TIMES
 from fairlap_race.contract.config_maps import text_of
@@ -31,7 +32,6 @@ from fairlap_race.contract.watched_machines.resources import (
     Usage,
 )
 
-_MOST_NUMBERS: Final = 5000
 _USED: Final[Mapping[str, Callable[[Usage], float | None]]] = {
     "memoryPeakBytes": lambda usage: usage.memory_peak_bytes,
     "diskWriteBytes": lambda usage: usage.disk_write_bytes,
@@ -52,10 +52,15 @@ ReadFacts = Callable[[Json, Record | None], Mapping[str, str]]
 
 
 def race_record(
-    benchmark: Json, config_map: Mapping[str, Any] | None, variant: str, facts: ReadFacts | None = None
+    benchmark: Json,
+    config_map: Mapping[str, Any] | None,
+    variant: str,
+    facts: ReadFacts | None = None,
+    gated: Collection[str] = (),
 ) -> RaceRecord:
     """Return the one race of a Benchmark that is over, with what the ConfigMap of its record adds.
 
+    `gated`: the tasks that gates name, which are kept where there are too many.
     A race that the Benchmark calls valid but whose record cannot be read is not: its numbers are lost.
     """
     metadata, status = as_mapping(benchmark.get("metadata")), as_mapping(benchmark.get("status"))
@@ -63,6 +68,9 @@ def race_record(
     record = Record.from_json(text_of(config_map, KEY_RECORD))
     table = MachineTable.from_json(text_of(config_map, KEY_RESOURCES))
     valid, reason, message = _validity(status, race, record)
+    told = sorted(_numbers(record, table), key=lambda it: it.task not in ("", *gated)) if record else []
+    numbers, left_out = whole_tasks(told, MOST_NUMBERS)
+    kept = {it.task for it in numbers}
     return RaceRecord(
         variant=variant,
         benchmark=str(metadata.get("name") or ""),
@@ -72,9 +80,14 @@ def race_record(
         message=message,
         started_at=_text(race.get("startedAt")),
         seconds=_number(race.get("seconds")),
-        numbers=list(islice(_numbers(record, table), _MOST_NUMBERS)) if record else [],
+        numbers=numbers,
+        tasks_left_out=left_out,
         task_usage=list(_task_usage(record, table)),
-        target_throughput={task.task: rate for task in _tasks(record) if (rate := task.target_throughput) and rate > 0},
+        target_throughput={
+            task.task: rate
+            for task in _tasks(record)
+            if task.task in kept and (rate := task.target_throughput) and rate > 0
+        },
         facts=dict(facts(benchmark, record)) if facts else {},
         canary=_canary(table),
         sources={**_sources(table), **_source_of_rates(record)},
@@ -98,7 +111,7 @@ def recorded_race(
     `table`: what the machines did, where that is known. `rates_of_rally`: what stands beside it knows no others.
     """
     kinds = {kind.value: kind for kind in Kind}
-    numbers = islice(_numbers(record, table, rates_of_rally=rates_of_rally), _MOST_NUMBERS)
+    numbers = _numbers(record, table, rates_of_rally=rates_of_rally)
     found = {Number(each.task, kinds[each.metric]): each for each in numbers if each.metric in kinds}
     told = {task.task: task.rally for task in record.comparable_tasks if task.rally}
     rates = {task: numbers.error_rate for task, numbers in told.items()}

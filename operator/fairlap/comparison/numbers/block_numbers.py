@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from fairlap.api.block_record import TWIN, BlockRecord, Measured, RaceRecord
+from fairlap.comparison.numbers.same_work import raced_alone
 from fairlap.comparison.terms.gate_metrics import LATENCIES, METRICS
 
 Key = tuple[str, str]
@@ -46,6 +47,8 @@ class Pairs(NamedTuple):
     """why a task is not in a geometric mean: absent, requests, rate, units, sources"""
     of_device: bool = False
     """it is of the whole device, whoever wrote"""
+    other_work: bool = False
+    """the obstacle is that one of both ran tasks that the other never ran"""
 
     def cost_ratios(self, *, more_is_better: bool) -> list[float]:
         """Return ln(contender / baseline) of each block, mirrored where more is better."""
@@ -64,13 +67,17 @@ class BlockNumbers:
     def __init__(self, blocks: Sequence[BlockRecord], baseline: str) -> None:
         self.baseline = baseline
         self.count = len(blocks)
+        lacking = [race.tasks_left_out for block in blocks for race in block.races if race.valid]
+        self.tasks_left_out = max(lacking, default=0)
+        """for whose numbers a record had no room, of the race with most of them"""
         self._blocks = [{race.variant: _numbers(race) for race in block.races if race.valid} for block in blocks]
+        self._alone: dict[str, str] = {}
 
     def first(self, count: int) -> "BlockNumbers":
         """Return those of the first `count` blocks."""
         found = copy(self)
         found._blocks = self._blocks[:count]
-        found.count = len(found._blocks)
+        found.count, found._alone = len(found._blocks), {}
         return found
 
     def pairs(self, contender: str, task: str, metric: str) -> Pairs:
@@ -78,7 +85,10 @@ class BlockNumbers:
         arms = self._arms(contender)
         if arms is None:
             return Pairs(obstacle=f"a race of {self.baseline} or {contender} is not in its block's record")
-        tasks = (task,) if task or not METRICS[metric].of_tasks else self._tasks(arms, metric)
+        of_all = METRICS[metric].of_tasks and not task
+        if of_all and (obstacle := self._other_work(contender)):
+            return Pairs(obstacle=obstacle, other_work=True)
+        tasks = self._tasks(arms, metric) if of_all else (task,)
         missing = {each: _missing(arms, each, metric) for each in tasks}
         good = [each for each, why in missing.items() if not why]
         if not good:
@@ -132,6 +142,18 @@ class BlockNumbers:
         races = [race for arm in arms for race in arm]
         tasks = dict.fromkeys(task for race in races for task, metric in race.numbers if metric == "throughput")
         return [task for task in tasks if not all((task, "throughput") in race.numbers for race in races)]
+
+    def _other_work(self, contender: str) -> str:
+        """Return what one of both ran alone, in a sentence; "" for nothing. A mean of the others is then no answer."""
+        if contender not in self._alone:
+            of_tasks = [
+                [dict.fromkeys(task for task, metric in race.numbers if METRICS[metric].of_tasks) for race in arm]
+                for arm in self._arms(contender) or ((), ())
+            ]
+            clauses = list(raced_alone(of_tasks, (self.baseline, contender))) if not self.tasks_left_out else []
+            cure = "give both the same tasks, or gate on a task that both have"
+            self._alone[contender] = f"{' and '.join(clauses)}: {cure}" if clauses else ""
+        return self._alone[contender]
 
     def _arms(self, contender: str) -> tuple[Sequence[RacedNumbers], Sequence[RacedNumbers]] | None:
         if not all(self.baseline in block and contender in block for block in self._blocks):

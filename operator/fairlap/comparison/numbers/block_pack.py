@@ -1,12 +1,12 @@
 """A block's record as a ConfigMap keeps it: compressed, and never too large to be kept."""
 
 import gzip
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pydantic import ValidationError
 
-from fairlap.api.block_record import KEY_BLOCK, BlockRecord
+from fairlap.api.block_record import KEY_BLOCK, BlockRecord, Measured, RaceRecord
 from fairlap_race.contract.untrusted import MAX_JSON_VALUES, unpacked, value_count
 
 MOST_BYTES: Final = 700_000
@@ -21,17 +21,29 @@ _NUMBER_BYTES, _FACT_BYTES = 350, 200
 def pack_block(block: BlockRecord) -> bytes:
     """Return the record compressed; where it would be too large, first without rates.
 
-    Numbers are kept; of more than MOST_NUMBERS the first of each race.
+    Numbers are kept; of more than MOST_NUMBERS those of the first tasks of each race.
     """
     most = MOST_NUMBERS // max(len(block.races), 1)
-    races = [race.model_copy(update={"numbers": race.numbers[:most]}) for race in block.races]
-    block = block.model_copy(update={"races": races})
+    block = block.model_copy(update={"races": [_with_fewer_tasks(race, most) for race in block.races]})
     for count in range(len(_LEFT_OUT) + 1):
         text = _text(block, {part: [] for part in _LEFT_OUT[:count]})
         data = gzip.compress(text, mtime=0)
         if len(data) <= MOST_BYTES and value_count(text) <= MAX_JSON_VALUES:
             return data
     return gzip.compress(_text(block, {**{part: [] for part in _LEFT_OUT}, "facts": {}}), mtime=0)
+
+
+def whole_tasks(numbers: Sequence[Measured], most: int) -> tuple[list[Measured], int]:
+    """Return at most so many numbers, all of a task or none, and of how many tasks there are none."""
+    cut = min(most, len(numbers))
+    while 0 < cut < len(numbers) and numbers[cut].task == numbers[cut - 1].task:
+        cut -= 1
+    return list(numbers[:cut]), len({each.task for each in numbers[cut:]})
+
+
+def _with_fewer_tasks(race: RaceRecord, most: int) -> RaceRecord:
+    numbers, left_out = whole_tasks(race.numbers, most)
+    return race.model_copy(update={"numbers": numbers, "tasks_left_out": race.tasks_left_out + left_out})
 
 
 def unpack_block(text: bytes) -> BlockRecord | None:

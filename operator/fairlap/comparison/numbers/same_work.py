@@ -26,14 +26,19 @@ def tasks_of_one_side(sides: Sides, names: tuple[str, str]) -> Iterator[str]:
         )
     if empty:
         return
+    for clause in raced_alone(ran, names):
+        yield f"{clause}: give both the same track, challenge, and included and excluded tasks"
+
+
+def raced_alone(ran: Sequence[Sequence[Collection[str]]], names: Sequence[str]) -> Iterator[str]:
+    """Yield a clause for each of two sides with the tasks that all races of it ran, and none of the other one.
+
+    `ran`: of both sides, the tasks of each race.
+    """
     for name, ours, theirs in zip(names, ran, reversed(ran), strict=True):
-        in_all = [task for task in ours[0] if all(task in race for race in ours)]
+        in_all = [task for task in ours[0] if all(task in race for race in ours)] if ours else []
         if alone := [task for task in in_all if not any(task in race for race in theirs)]:
-            verb = "were" if len(alone) > 1 else "was"
-            yield (
-                f"{some_of(alone, _MOST_NAMED)} {verb} raced by {name} alone: "
-                "give both the same track, challenge, and included and excluded tasks"
-            )
+            yield f"{some_of(alone, _MOST_NAMED)} {'were' if len(alone) > 1 else 'was'} raced by {name} alone"
 
 
 def units_of(sides: Sides, number: Number) -> list[str]:

@@ -51,9 +51,9 @@ _VERSION: Final = re.compile(rf"(?<![0-9.]){_OF_OTHERS}[5-9](?:\.[0-9]{{1,3}}){{
 _SHORT_VERSION: Final = re.compile(r"(es|elasticsearch)?[-_]?([5-9](?:\.[0-9]{1,3})?)", re.IGNORECASE)
 """a whole name that may be the first one or two numbers of a version"""
 _SHORT_AMONG_OTHERS: Final = re.compile(
-    r"(?<![a-z0-9])(?:es|elasticsearch)[-_]?([5-9](?:\.[0-9]{1,3})?)(?![0-9.])", re.IGNORECASE
+    r"(?<![a-z0-9])(?:es|elasticsearch)[-_]?([5-9](?:\.[0-9]{1,3})?)(?![0-9a-z.])", re.IGNORECASE
 )
-"""the same in a longer name"""
+"""the same in a longer name; a number with a unit is a size"""
 _JAVA: Final = re.compile(r"(?:java|jdk)[-_]?([0-9]{1,2})(?![0-9.])", re.IGNORECASE)
 
 

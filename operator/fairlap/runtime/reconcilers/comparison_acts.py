@@ -7,6 +7,7 @@ from typing import Final
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import BlockRecord, RaceRecord
+from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import PREPARATION, RaceOfBlock
 from fairlap.api.names import KIND, MANAGED_BY, MANAGER, NOISE_CONFIG_MAP
 from fairlap.comparison.facts.disturbed_race import with_slower_machines
@@ -25,8 +26,9 @@ log = logging.getLogger(__name__)
 _TRIES: Final = 5
 OfBenchmark = tuple[Json, Json | None]
 """a Benchmark that is over, and the ConfigMap with its race's record"""
-RecordRace = Callable[[OfBenchmark, OfBenchmark | None, str], RaceRecord]
-"""from a race, the one that has built the cluster it ran on (None: itself) and the variant's name to what is kept"""
+RecordRace = Callable[[OfBenchmark, OfBenchmark | None, str, ComparisonSpec], RaceRecord]
+"""from a race, the one that has built the cluster it ran on (None: itself), the variant's name, and the Comparison's
+spec to what is kept"""
 Learn = Callable[[Json, ComparisonSeen], Json | None]
 """from the data of what was learnt so far and a Comparison to the new data; None when there is nothing to add"""
 
@@ -70,7 +72,7 @@ async def _raced(api_server: ApiServer, seen: ComparisonSeen, race: RaceOfBlock,
         gone = {"valid": False, "reason": BlockReason.CLUSTER_RESTARTED, "message": text}
         return RaceRecord.model_validate({**said, **gone})
     raced = there, await _record_of(api_server, there)
-    found = await asyncio.to_thread(record_race, raced, builder, race.variant)  # it may be large
+    found = await asyncio.to_thread(record_race, raced, builder, race.variant, subject.spec)  # it may be large
     return found.model_copy(update=said)
 
 

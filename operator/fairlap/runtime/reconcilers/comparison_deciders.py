@@ -5,6 +5,8 @@ from typing import Final
 
 from fairlap.api.base import Json
 from fairlap.api.block_record import RaceRecord
+from fairlap.api.comparison_spec import ComparisonSpec
+from fairlap.comparison.facts.fact_bound import within_bound
 from fairlap.comparison.facts.fairness import diff
 from fairlap.comparison.facts.race_facts import facts, record_facts
 from fairlap.comparison.judging.foresight import foresee
@@ -43,15 +45,16 @@ def trials(seen: ComparisonSeen) -> Iterable[RaceToCreate]:
 
 def all_facts(benchmark: Json, record: Record | None) -> dict[str, str]:
     """Return what is known of how a Benchmark ran, from its status and from the record of its race."""
-    return {**facts(benchmark), **(record_facts(record) if record else {})}
+    return within_bound({**facts(benchmark), **(record_facts(record) if record else {})})
 
 
-def _record_race(race: OfBenchmark, builder: OfBenchmark | None, variant: str) -> RaceRecord:
-    found = race_record(*race, variant, all_facts)
+def _record_race(race: OfBenchmark, builder: OfBenchmark | None, variant: str, spec: ComparisonSpec) -> RaceRecord:
+    gated = {gate.task for gate in spec.gates if gate.task}
+    found = race_record(*race, variant, all_facts, gated)
     if builder is None:
         return found
     built = race_record(*builder, variant, all_facts)
-    found = found.model_copy(update={"facts": facts_on_kept_cluster(built.facts, found.facts)})
+    found = found.model_copy(update={"facts": within_bound(facts_on_kept_cluster(built.facts, found.facts))})
     restarted = changed_meanwhile(_starts(builder[1]), _starts(race[1]))
     if not found.valid or not restarted:
         return found

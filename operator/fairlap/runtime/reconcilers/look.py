@@ -93,16 +93,16 @@ def select_children(subject: Subject, step: Step, indexes: ChildIndexes) -> Chil
     job = _first(of_step(indexes.jobs))
     job_uid = step.job_uid or uid_of(job)
 
-    def may_be_its_record(config_map: Json) -> bool:
+    def may_be_its_own(config_map: Json) -> bool:
         own = is_controlled_by(config_map, subject)
         return own or is_of_job(config_map, subject, step.name, job_uid)
 
-    record = _first([found for found in of_step(indexes.config_maps) if may_be_its_record(found)])
+    told = _first([found for found in of_step(indexes.config_maps) if may_be_its_own(found)])
     slices = [found for found in of_step(indexes.endpoint_slices) if is_endpoint_of(found, subject, step.name)]
     return Children(
         elasticsearch=_first(of_step(indexes.elasticsearches)),
         job=job,
-        progress=record["progress"] if record else None,
+        progress=told["progress"] if told else None,
         pods=[pod for pod in of_step(indexes.pods) if is_pod_of(pod, subject, step.name, job_uid)],
         ready_endpoints=sum(s["ready"] for s in slices),
     )

@@ -12,7 +12,6 @@ from fairlap.plan.basis.steps import is_preparation
 from fairlap.plan.explain.trouble import elasticsearch_pods, machines_of
 from fairlap.plan.verdict.existing_cluster import race_image
 from fairlap.runtime.objects.writes import create_child, unsuspend
-from fairlap.settings import Settings
 
 
 async def perform(api_server: ApiServer, seen: Seen, todo: Plan) -> str:
@@ -24,7 +23,7 @@ async def perform(api_server: ApiServer, seen: Seen, todo: Plan) -> str:
     if step is None:
         return ""
     for what in todo.create:
-        manifests = build_manifests(what, seen, seen.settings)
+        manifests = build_manifests(what, seen)
         if what == "job":
             await _start_alike(api_server, seen, manifests)
         for manifest in manifests:
@@ -53,9 +52,9 @@ async def _start_alike(api_server: ApiServer, seen: Seen, jobs: list[Json]) -> N
         job_manifest["metadata"].setdefault("annotations", {}).update(noted)
 
 
-def build_manifests(what: Create, seen: Seen, settings: Settings) -> list[Json]:
+def build_manifests(what: Create, seen: Seen) -> list[Json]:
     """Return the manifests that one word of a plan stands for."""
-    step = seen.status.step
+    step, settings = seen.status.step, seen.settings
     if step is None:
         return []
     match what:

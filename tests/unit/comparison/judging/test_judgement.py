@@ -840,3 +840,42 @@ def test_a_trade_of_a_small_change_is_no_trade_of_none() -> None:
 
 def test_the_noise_of_a_steady_baseline_is_not_none() -> None:
     assert noise_words(0.004, 3) == "; the baseline against itself: ±0.004 % (3 pairs)"
+
+
+def raced_tasks(ours: Sequence[str], theirs: Sequence[str], count: int = 5, left_out: int = 0) -> list[BlockRecord]:
+    """Blocks in which the baseline ran these tasks and the other one those, each as fast."""
+    chosen, found = random.Random(5), []
+    for number in range(count):
+        races = []
+        for name, tasks in ((BASELINE, ours), (OTHER, theirs)):
+            numbers = {(task, metric): 100 * chosen.gauss(1, 0.005) for task in tasks for metric in ("throughput",)}
+            race = a_race(name, {**numbers, ("", "storeBytes"): 1e9 * chosen.gauss(1, 0.005)})
+            races.append(race.model_copy(update={"tasks_left_out": left_out}))
+        found.append(BlockRecord(number=number + 1, races=races))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "words"),
+    [
+        (("search-10",), ("search-100",), "search-10 was raced by {} alone and search-100 was raced by {} alone: give"),
+        (("index", "search"), ("index",), "search was raced by {} alone: give both the same tasks"),
+    ],
+    ids=["named by a parameter", "one less"],
+)
+def test_variants_that_ran_other_tasks_pass_no_default_gate_on_a_mean(
+    ours: Sequence[str], theirs: Sequence[str], words: str
+) -> None:
+    found = judged(raced_tasks(ours, theirs))
+    assert (found.verdict, found.gate_passed) == ("Inconclusive", False)
+    assert words.format(BASELINE, OTHER) in found.sentence
+    on_index = judged(
+        raced_tasks(("index", "search"), ("index",)), [{"metric": "throughput", "task": "index", "margin": 5}]
+    )
+    assert (on_index.verdict, on_index.gate_passed) == ("NoDifference", True)
+
+
+def test_where_a_record_had_no_room_absence_says_nothing_and_is_told() -> None:
+    found = judged(raced_tasks(("index", "search"), ("index",), left_out=750))
+    assert found.gate_passed is True
+    assert any(text.startswith("not compared: 750 of a race's tasks, for whose numbers") for text in found.findings)

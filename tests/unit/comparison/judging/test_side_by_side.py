@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlap.comparison.judging.side_by_side import judge_side_by_side, overall
+from fairlap.comparison.judging.side_by_side import is_workload, judge_side_by_side, overall
 from fairlap.comparison.numbers.race_numbers import Kind, NotARaceError, Number, Raced, read_race, untold
 from fairlap.comparison.terms.verdicts import ComparisonVerdict
 from fairlap.statistics.gates import GateFinding, GateVerdict
@@ -105,6 +105,37 @@ def test_odd_files_are_races_without_numbers(one: Any, two: Any, three: Any) -> 
     race = {"results": {"op_metrics": [task, one], "store_size": two}, "cluster": three, "track-params": one}
     found = read_race("r", json.dumps(race))
     assert all(0 < value < float("inf") for value in found.values.values()) and "t" in found.tasks
+
+
+@pytest.mark.parametrize(
+    ("what", "workload"),
+    [
+        ("track", True),
+        ("track parameter documents", True),
+        ("pipeline", True),
+        ("spec.race.params.x", True),
+        ("ran: trackDigest", True),
+        ("ran: challenge", True),
+        ("ran: corpora[0]", True),
+        ("ran: rallyVersion", True),
+        ("ran: k6Version", True),
+        ("ran: number of requests", True),
+        ("ran: request 3: hits", True),
+        ("ran: index logs: documents", True),
+        ("ran: task a: plan", True),
+        ("ran: task a: hits", True),
+        ("ran: task a: answer to 0af1: hits", True),
+        ("Elasticsearch", False),
+        ("spec.elasticsearch.heap", False),
+        ("ran: version", False),
+        ("ran: java", False),
+        ("ran: rallyImage", False),
+        ("ran: index logs: shards", False),
+        ("ran: what nobody knows", False),
+    ],
+)
+def test_what_was_raced_is_told_from_what_it_was_raced_on(what: str, workload: bool) -> None:
+    assert is_workload(what) is workload
 
 
 @given(ANYTHING)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from searched_races import searching_race
 
-from fairlap.api.block_record import RaceRecord
+from fairlap.api.block_record import MOST_NUMBERS, RaceRecord
 from fairlap.api.status import MOST_REMARKS, RemarkStatus
 from fairlap.comparison.facts.disturbed_race import disturbance
 from fairlap.comparison.numbers.benchmark_numbers import race_record, recorded_race
@@ -330,3 +330,14 @@ def test_beside_files_and_of_an_earlier_load_generator_it_is_rallys() -> None:
     assert beside.values[Number(TASK.task, Kind.THROUGHPUT)] == told
     earlier = recorded_race("a", Record(tasks=(replace(TASK, rate=None),)), {})
     assert beside.sources == earlier.sources == {"rate": "Rally's running average"}
+
+
+def test_of_more_numbers_than_there_is_room_for_whole_tasks_are_left_out_and_those_of_gates_are_kept() -> None:
+    tasks = tuple(replace(TASK, task=f"t{n}", target_throughput=50.0) for n in range(2000))
+    found = race_record(BENCHMARK, config_map(Record(tasks=tasks), None), "v", gated={"t1900"})
+    numbers = [each.task for each in found.numbers]
+    of_one = numbers.count("t0")
+    assert len(numbers) <= MOST_NUMBERS and numbers.count("t1900") == of_one > 1
+    assert {numbers.count(each) for each in numbers} == {of_one}
+    assert found.tasks_left_out == 2000 - len(set(numbers)) > 0
+    assert set(found.target_throughput) == set(numbers)

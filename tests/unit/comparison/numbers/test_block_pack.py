@@ -1,6 +1,7 @@
 """A block's record is never too large to be kept: curves go first, the dearest first, numbers beyond measure last."""
 
 import gzip
+import math
 import random
 import tracemalloc
 
@@ -57,8 +58,10 @@ def test_who_reads_a_record_again_is_given_no_more_values_than_are_read() -> Non
     assert len(packed) <= block_pack.MOST_BYTES and value_count(text) <= MAX_JSON_VALUES
     found = block_pack.unpack_block(text)
     assert found is not None and not found.races[0].rates
-    assert [len(each.numbers) for each in found.races] == [block_pack.MOST_NUMBERS // 20] * 20
-    assert found.races[0].numbers == race.numbers[:2000], "the first ones are of the whole race"
+    kept = block_pack.MOST_NUMBERS // 20 // 9 * 9  # nine of each task
+    assert [len(each.numbers) for each in found.races] == [kept] * 20
+    assert {each.tasks_left_out for each in found.races} == {math.ceil(5000 / 9) - kept // 9}
+    assert found.races[0].numbers == race.numbers[:kept], "the first ones are of the whole race"
 
 
 def test_what_decisions_do_not_read_is_not_held() -> None:

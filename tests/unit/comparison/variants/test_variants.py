@@ -142,7 +142,8 @@ def test_the_target_of_a_variant_takes_the_place_of_the_template_s_as_a_whole() 
         ("8.11-no-best_compression", {"index": {"codec": "default"}}), ("lucene-9.12.0", {"heap": "1g"}),
         ("Lucene9.12.0", {"heap": "1g"}), ("zulu-21.0.5", {"heap": "1g"}), ("zulu-8.0.432", {"heap": "1g"}),
         ("rally-2.13.0", {"heap": "1g"}), ("10.0.0.5", {"heap": "1g"}), ("host-8.0.0.5", {"heap": "1g"}),
-        ("kernel-6.1.0", {"heap": "1g"}),
+        ("kernel-6.1.0", {"heap": "1g"}), ("es-8g", {"version": "9.0.0", "heap": "8g"}),
+        ("es-8gb-heap", {"version": "9.0.0", "heap": "8g"}),
     ],
 )  # fmt: skip
 def test_a_short_version_is_a_name_and_so_is_any_other_number(name: str, patch: dict[str, Any]) -> None:
@@ -253,6 +254,8 @@ def test_settings_that_are_nested_in_one_variant_and_dotted_in_the_other_are_the
         (comparison([{"name": "8.1"}, PAIR[1]], baseline="8.1"), "variant 8.1 is called after version 8.1"),
         (comparison([{"name": "8.11.0"}, {"name": "es-8", "patch": PAIR[1]["patch"]}]),
          "variant es-8 is called after version 8, but its elasticsearch.version is 9.0.0"),
+        *((named(name, version="9.0.0"), f"variant {name} is called after version 8, but") for name in (
+            "es8", "es-8-defaults", "es8_defaults")),
         (comparison([{"name": "8.11.0"}, {"name": "java17", "patch": {"elasticsearch": {"heap": "1g"}}}]),
          "variant java17 is called after Java 17, but its elasticsearch.java is 21"),
         (comparison([{"name": "8.11.0"}, {"name": "jdk-17", "patch": {"elasticsearch": {"java": None}}}]),

@@ -151,7 +151,7 @@ class Server:
 
 
 def deciders(plan: Callable[[ComparisonSeen], ComparisonPlan]) -> Deciders:
-    def record(race: OfBenchmark, builder: OfBenchmark | None, variant: str) -> RaceRecord:
+    def record(race: OfBenchmark, builder: OfBenchmark | None, variant: str, spec: ComparisonSpec) -> RaceRecord:
         facts = {"record": str(bool(race[1])), "builder": builder[0]["metadata"]["name"] if builder else "itself"}
         return RaceRecord(variant=variant, benchmark="?", facts=facts)
 
