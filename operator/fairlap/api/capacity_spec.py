@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 from fairlap.api.base import Api, Duration, rule, rules, some_time
 from fairlap.api.percentiles import fewest_requests
 from fairlap.api.quantity import parse_duration
-from fairlap.api.sweep_spec import Clients, Latency, Objective, Rate
+from fairlap.api.sweep_spec import Clients, Objective, Rate, one_percentile
 
 Resolution = Annotated[str, Field(pattern=r"^([1-9]|[1-4][0-9])(\.[0-9])?%$|^50%$", max_length=6)]
 
@@ -15,20 +15,7 @@ Resolution = Annotated[str, Field(pattern=r"^([1-9]|[1-4][0-9])(\.[0-9])?%$|^50%
 class CapacityObjective(Objective):
     """What users are to be spared: slow answers, and failed ones."""
 
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            rule(
-                "[has(self.p50), has(self.p90), has(self.p99)].filter(x, x).size() == 1",
-                "race.capacity.objective takes exactly one of p50, p90 and p99, for example p99: 50ms",
-            )
-        )
-    )
-    p50: Latency | None = None
-    """The median latency is to be at most this, for example 500us, 2.5ms or 1s."""
-    p90: Latency | None = None
-    """The 90th percentile of latency is to be at most this."""
-    p99: Latency | None = None
-    """The 99th percentile of latency is to be at most this."""
+    model_config = one_percentile("race.capacity.objective")
     error_rate: Annotated[float, Field(ge=0, le=0.5)] = 0.0
     """Share of the measured requests that may fail; what fails in a probe does not void the race."""
 

@@ -61,17 +61,18 @@ class ClientsRange(Api):
         return tuple(range(self.first, self.last + 1, self.step))
 
 
+def one_percentile(field: str) -> ConfigDict:
+    """Return the rule of an objective, which stands in that field of the spec."""
+    one = "[has(self.p50), has(self.p90), has(self.p99)].filter(x, x).size() == 1"
+    return ConfigDict(
+        json_schema_extra=rules(rule(one, f"{field} takes exactly one of p50, p90 and p99, for example p99: 50ms"))
+    )
+
+
 class Objective(Api):
     """A latency that users are to be spared: the capacity is the load up to which it is kept."""
 
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            rule(
-                "[has(self.p50), has(self.p90), has(self.p99)].filter(x, x).size() == 1",
-                "race.sweep.objective takes exactly one of p50, p90 and p99, for example p99: 50ms",
-            )
-        )
-    )
+    model_config = one_percentile("race.sweep.objective")
     p50: Latency | None = None
     """The median latency is to be at most this, for example 500us, 2.5ms or 1s."""
     p90: Latency | None = None

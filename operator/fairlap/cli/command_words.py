@@ -6,7 +6,7 @@ completion of words need not wait for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -71,16 +71,17 @@ def _connect(ctx: click.Context) -> Connection:
 
 
 def _complete_benchmark(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    try:
-        names = [str(each["metadata"]["name"]) for each in _connect(ctx).benchmarks()]
-    except CliError:
-        return []
-    return [name for name in names if name.startswith(incomplete)]
+    return _begin_so(lambda: _connect(ctx).benchmarks(), incomplete)
 
 
 def _complete_comparison(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return _begin_so(lambda: _connect(ctx).comparisons(), incomplete)
+
+
+def _begin_so(listed: Callable[[], Iterable[Any]], incomplete: str) -> list[str]:
+    """Return the names of those that begin in this way; none where the cluster does not tell."""
     try:
-        names = [str(each["metadata"]["name"]) for each in _connect(ctx).comparisons()]
+        names = [str(each["metadata"]["name"]) for each in listed()]
     except CliError:
         return []
     return [name for name in names if name.startswith(incomplete)]
@@ -125,17 +126,23 @@ def fairlap() -> None:
 # --- with a cluster --------------------------------------------------------------------------------------------
 
 
+_TIMEOUT = click.option(
+    "--timeout", type=TimeOption(), metavar="TIME",
+    help="With --wait: stop waiting after this time, as in 90m, with exit code 124.",
+)  # fmt: skip
+_FILES = click.option(
+    "-f", "--filename", "files", metavar="FILE", type=click.Path(), multiple=True, required=True,
+    help="Manifest, directory of manifests, or - for standard input; may be given several times.",
+)  # fmt: skip
+
+
 def _waiting(command: F) -> F:
     wait = click.option(
         "--wait", is_flag=True,
         help="Show progress until all have ended: exit code 0 when all succeeded, 1 when one failed or regressed, 3 "
         "when a Comparison cannot tell.",
     )  # fmt: skip
-    timeout = click.option(
-        "--timeout", type=TimeOption(), metavar="TIME",
-        help="With --wait: stop waiting after this time, as in 90m, with exit code 124.",
-    )  # fmt: skip
-    return wait(timeout(command))
+    return wait(_TIMEOUT(command))
 
 
 def _check_waiting(wait: bool, timeout: float | None) -> None:
@@ -147,10 +154,7 @@ _NAME = click.argument("name", metavar="NAME", callback=not_empty, shell_complet
 
 
 @fairlap.command(short_help="Apply Benchmarks and Comparisons and follow them to their end.")
-@click.option(
-    "-f", "--filename", "files", metavar="FILE", type=click.Path(), multiple=True, required=True,
-    help="Manifest, directory of manifests, or - for standard input; may be given several times.",
-)  # fmt: skip
+@_FILES
 @_waiting
 @click.option("--dry-run", is_flag=True, help="Let the API server check the manifests, change nothing.")
 @_cluster_options
@@ -164,10 +168,7 @@ def run(ctx: click.Context, files: tuple[str, ...], wait: bool, timeout: float |
 
 
 @fairlap.command(short_help="Say what a Comparison would do, before anything is applied.")
-@click.option(
-    "-f", "--filename", "files", metavar="FILE", type=click.Path(), multiple=True, required=True,
-    help="Manifest, directory of manifests, or - for standard input; may be given several times.",
-)  # fmt: skip
+@_FILES
 @click.option("--server", is_flag=True, help="Also let the API server check it and each variant's Benchmark.")
 @click.option(
     "--race-time", type=TimeOption(), metavar="TIME", help="How long a race takes, as in 4m: says how long all take."
@@ -246,10 +247,7 @@ def compare(ctx: click.Context, baseline: str, contender: str, in_blocks: bool, 
 @fairlap.command(short_help="Tell a pipeline whether a Comparison passed its gates.")
 @click.argument("name", metavar="NAME", callback=not_empty, shell_complete=_complete_comparison)
 @click.option("--wait", is_flag=True, help="Wait for its end, and show its progress meanwhile.")
-@click.option(
-    "--timeout", type=TimeOption(), metavar="TIME",
-    help="With --wait: stop waiting after this time, as in 90m, with exit code 124.",
-)  # fmt: skip
+@_TIMEOUT
 @_cluster_options
 @click.pass_context
 def gate(ctx: click.Context, name: str, wait: bool, timeout: float | None) -> int:
@@ -293,7 +291,7 @@ def report_(
     return report_command.report(lambda: _connect(ctx), source, format_, output)
 
 
-@fairlap.command(short_help="What Rally logged, or logs while it runs.")
+@fairlap.command(short_help="What Rally or k6 logged, or logs while it runs.")
 @_NAME
 @click.option(
     "--race",
@@ -304,7 +302,7 @@ def report_(
 @_cluster_options
 @click.pass_context
 def logs(ctx: click.Context, name: str, race: str | None, follow: bool) -> int:
-    """Show what Rally logged in a step of the Benchmark NAME, or logs while it runs."""
+    """Show what Rally or k6 logged in a step of the Benchmark NAME, or logs while it runs."""
     from fairlap.cli.commands import logs_command  # noqa: PLC0415
 
     step = logs_command.step_name(race) if race else None

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
+from fairlap.api.names import RACE_CONTAINER
 from fairlap_race.contract.recorded.task_spans import TaskSpan, machine
 from fairlap_race.contract.watched_machines.resources import ELASTICSEARCH, LOAD_GENERATOR, PROMETHEUS, Machine, note
 from fairlap_race.contract.watched_machines.series import GAUGES, Points, Span, added
@@ -14,7 +15,7 @@ CHUNK_SECONDS = 7200.0
 # Samples this long before and after the race still help to tell of its ends.
 MARGIN_SECONDS = 30.0
 PROMISED_SECONDS = 5.0
-CONTAINERS = {"elasticsearch": ELASTICSEARCH, "rally": LOAD_GENERATOR}
+CONTAINERS = {"elasticsearch": ELASTICSEARCH, RACE_CONTAINER: LOAD_GENERATOR}
 SIGNALS: Mapping[str, str] = {
     "container_cpu_usage_seconds_total": "cpu_seconds",
     "container_cpu_cfs_throttled_periods_total": "throttled_periods",

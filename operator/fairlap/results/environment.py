@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fairlap.api.base import Json
+from fairlap.api.names import RACE_CONTAINER
 from fairlap.api.status import MOST_HTTP_HOSTS, MOST_INDICES, Environment, IndexEvidence
 from fairlap.results import lucene_codec, shards
 from fairlap.results.remarks import first_that_fit
@@ -35,7 +36,7 @@ def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generat
         images=_images(elasticsearch_pods, "elasticsearch"),
         qos_class=", ".join(sorted({pod["status"].get("qosClass") or "" for pod in elasticsearch_pods} - {""})),
         rally_version=record.rally.version or "",
-        rally_image=", ".join(_images(load_generators, "rally")),
+        rally_image=", ".join(_images(load_generators, RACE_CONTAINER)),
         k6_version=(record.http.k6_version if record.http else None) or "",
         http_hosts=first_that_fit(map(_host, record.http.hosts if record.http else ()), 20_000)[:MOST_HTTP_HOSTS],
         rally_poll_intervals={name[:100]: wait for name, wait in record.rally.poll_intervals.items()},

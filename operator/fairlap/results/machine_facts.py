@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from fairlap.api.base import Json
 from fairlap.api.machine_status import MachineEvidence, SettingsEvidence
+from fairlap.api.names import NODE_OF_THE_LOAD
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.results.cores import exclusive, without_claims_of_others
 from fairlap_race.contract.recorded.record import Record
@@ -93,7 +94,7 @@ def machine_evidence(
     load = record.environment.load_generator
     found.append(
         MachineEvidence(
-            node="load generator",
+            node=NODE_OF_THE_LOAD,
             machine=load_generator_on,
             cpu_model=load.cpu_model or "",
             processors=load.machine_processors,

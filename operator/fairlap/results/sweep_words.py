@@ -24,11 +24,11 @@ def _headline(found: SweepResult, raced: str, objective: Objective | None) -> st
     parts: list[str] = []
     if objective and found.capacity:
         it = found.capacity
-        sure = (
-            f"95 % interval {rate_text(it.low)} to {rate_text(it.high)}, {found.capacity_races} races"
-            if found.capacity_races
-            else f"between {rate_text(it.low)} and {rate_text(it.high)}, two neighbouring steps"
-        )
+        sure = f"between {rate_text(it.low)} and {rate_text(it.high)}, two neighbouring steps"
+        if found.capacity_races:
+            sure = f"95 % interval {rate_text(it.low)} to {rate_text(it.high)}, {found.capacity_races} races"
+        elif it.low == it.high:
+            sure = "the most of the steps that keep it; the next larger one carries no more"
         limit = f"{objective.millis:.10g} ms at {objective.percentile}"
         failed = max((row.error_rate for row in found.rows if row.used), default=0.0)
         errors = f", while up to {as_percent(failed, decimals=2)} of a step's requests failed" if failed else ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, takewhile
 from statistics import fmean, median, stdev
 from typing import NamedTuple
 
@@ -25,6 +25,8 @@ WIDEST_SCATTER = 0.15
 """of the logarithms around the curve: beyond it the points do not follow the law"""
 WIDEST_PEAK = 2.0
 """the peak's interval may reach this many times to either side"""
+_LEAST_RATE, _MOST_RATE = 1e-12, 1e18
+"""throughputs of any system; squares of others, and of times from them, are soon no numbers"""
 _STEPS = 100
 _PRECISE = 1e-12
 
@@ -126,16 +128,21 @@ def fit_law(points: LoadPoints) -> Law | None:
     """Return the law whose logarithm is nearest to those of the throughputs (least squares, no parameter below 0).
 
     N/X is linear in 1/lambda, sigma/lambda and kappa/lambda, so each Gauss-Newton step is a weighted linear fit; which
-    parameters are 0 is found by trying (a non-negative least squares by enumeration). None for fewer than two points.
+    parameters are 0 is found by trying (a non-negative least squares by enumeration). None for fewer than two points
+    and for a throughput that no system has.
     """
     known = [(clients, value) for clients, value in points if clients > 0 and value > 0]
-    if len(known) < 2:
+    if len(known) < 2 or not all(_is_of_a_system(value) for _, value in known):
         return None
     found: list[tuple[float, Law]] = []
     for used in ((0, *more) for size in range(3) for more in combinations((1, 2), size)):
         if len(used) <= len(known) and (law := _fit_some(known, used)):
             found.append((round(law.scatter, 9), law))
     return min(found, key=lambda it: it[0])[1] if found else None
+
+
+def _is_of_a_system(throughput: float) -> bool:
+    return _LEAST_RATE <= throughput <= _MOST_RATE
 
 
 def _row(clients: float) -> tuple[float, float, float]:
@@ -239,7 +246,7 @@ class Capacity:
 
     load: Interval | None = None
     """throughput; the interval is of the races where there are three or more and each has a crossing between two steps,
-    else from the last step that keeps the objective to the first that does not"""
+    else from the most that was carried within the objective to the first step beyond it"""
     by_races: int = 0
     """races that the interval is of; 0 for that of the steps"""
     refused: str = ""
@@ -262,22 +269,23 @@ def capacity(races: Sequence[Sequence[LoadStep]], objective: float) -> Capacity:
 
     Of each race it is the place between two steps where the latency's logarithm crosses the objective's, by a straight
     line; over three races or more a t interval on the logarithms, each race being one sample (docs/statistics.md).
-    Where a race has no such place, since the larger step was not sent or has no latency, all that is known are the two
-    steps: races that agree on these would have an interval of no width.
+    Where a race has no such place, since the larger step was not sent, has no latency, or carried less than a smaller
+    one that keeps the objective, all that is known are the two steps: races that agree on these would have an interval
+    of no width. It is never less than what a step before the crossing carried.
     """
     whole = _medians(races)
     crossing = _crossing(whole, objective)
     if isinstance(crossing, str):
         return Capacity(refused=crossing)
-    load, last, first, _ = crossing
     found = [each for race in races if isinstance(each := _crossing(_medians([race]), objective), _Crossing)]
-    low, high = sorted((last.throughput, first.throughput))
-    if len(found) >= 3 and len(found) == len(races) and all(each.is_between for each in found):
+    told = all(each.is_between and _is_of_a_system(each.load) for each in found)
+    if len(found) >= 3 and len(found) == len(races) and told:
         logs = [math.log(each.load) for each in found]
         half = t_quantile(0.05, len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
         load = math.exp(fmean(logs))
         return Capacity(Interval(load, load * math.exp(-half), load * math.exp(half)), len(found))
-    return Capacity(Interval(load, min(low, load), max(high, load)))
+    load, first = crossing.load, crossing.first
+    return Capacity(Interval(load, crossing.best.throughput, max(first.throughput, load)))
 
 
 def _medians(races: Sequence[Sequence[LoadStep]]) -> list[LoadStep]:
@@ -316,31 +324,31 @@ class _Crossing(NamedTuple):
 
     load: float
     """throughput"""
-    last: LoadStep
-    """that keeps it"""
+    best: LoadStep
+    """that carried the most of those before the crossing, all of which keep it"""
     first: LoadStep
     """that does not"""
     is_between: bool
-    """whether the latencies of both say where between them; else it is that of the last"""
+    """whether the latencies on both sides say where between them; else it is that of the best"""
 
 
 def _crossing(steps: Sequence[LoadStep], objective: float) -> _Crossing | str:
     """Return the first crossing, or why there is none."""
     ordered = sorted(steps, key=lambda step: step.size)
-    kept: LoadStep | None = None
-    for step in ordered:
-        if _keeps(step, objective):
-            kept = step
-            continue
-        if kept is None:
-            return _never_first(ordered, objective)
-        if step.latency <= objective or math.isinf(step.latency):
-            return _Crossing(kept.throughput, kept, step, is_between=False)  # what was asked for was not sent
-        share = math.log(objective / kept.latency) / math.log(step.latency / kept.latency)
-        return _Crossing(kept.throughput + share * (step.throughput - kept.throughput), kept, step, is_between=True)
-    if kept is None:
+    kept = list(takewhile(lambda step: _keeps(step, objective), ordered))
+    if not ordered:
         return "no step has a latency of that percentile: it needs more requests a step"
-    return f"the objective is kept in every step up to the largest, {kept.size:g}: it needs larger ones"
+    if not kept:
+        return _never_first(ordered, objective)
+    if len(kept) == len(ordered):
+        return f"the objective is kept in every step up to the largest, {kept[-1].size:g}: it needs larger ones"
+    best, last, first = max(kept, key=lambda step: step.throughput), kept[-1], ordered[len(kept)]
+    # What was asked for was not sent, or throughput falls: between the two it is at least that of the best.
+    if first.latency <= objective or math.isinf(first.latency) or first.throughput < best.throughput:
+        return _Crossing(best.throughput, best, first, is_between=False)
+    share = math.log(objective / last.latency) / math.log(first.latency / last.latency)
+    load = last.throughput + share * (first.throughput - last.throughput)
+    return _Crossing(max(best.throughput, load), best, first, is_between=True)
 
 
 def usable_sizes(saturated: Mapping[float, bool]) -> set[float]:

@@ -40,7 +40,12 @@ def test_an_exact_curve_is_found_again(rate: float, sigma: float, kappa: float, 
     assert found.rate == pytest.approx(rate, rel=1e-5)
 
 
-@given(st.lists(st.tuples(st.integers(1, 1000), st.floats(1e-3, 1e7)), max_size=40))
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 1000), st.floats(1e-3, 1e7) | st.floats(0, exclude_min=True, allow_infinity=False)),
+        max_size=40,
+    )
+)
 def test_any_points_give_a_law_or_a_reason(points: list[tuple[int, float]]) -> None:
     found = fit(points)
     assert (found.law is None) == bool(found.refused)
@@ -58,6 +63,7 @@ def test_any_points_give_a_law_or_a_reason(points: list[tuple[int, float]]) -> N
         ([(n, law(n)) for n in (1, 2, 4, 8, 16)] * 3, "and there are 5"),
         ([(n, law(n)) for n in range(10, 20)], "the most clients (19) are to be 8 times the fewest (10)"),
         ([(n, 100 * (1 + n % 2 * 5)) for n in range(1, 17)], "is not the law's shape"),
+        *(([(n, factor * law(n)) for n in GRID], "no curve of the law") for factor in (1e-162, 1e-310, 1e200)),
     ],
 )
 def test_no_law(points: list[tuple[float, float]], why: str) -> None:
@@ -151,6 +157,32 @@ def test_races_that_agree_on_two_steps_have_these_as_the_interval(
     found = capacity([[LoadStep(100, 100, 10), it] for it in (beyond, beyond, others)], 50)
     assert found.load is not None and found.by_races == 0
     assert (found.load.value, found.load.low, found.load.high) == (100, 100, high)
+
+
+@pytest.mark.parametrize(
+    ("steps", "low", "high"),
+    [
+        ([(600, 20), (1000, 40), (400, 500)], 1000, 1000),
+        ([(600, 20), (1000, 50), (400, 500)], 1000, 1000),  # the last one is just in time
+        ([(600, 20), (1000, 40), (400, math.inf)], 1000, 1000),
+        ([(600, 20), (1000, 40), (900, 45), (400, 500)], 1000, 1000),
+        ([(600, 20), (1000, 40), (900, 45), (1200, 500)], 1000, 1200),
+    ],
+)
+@pytest.mark.parametrize("races", [1, 3])
+def test_no_capacity_is_below_what_was_carried(
+    steps: list[tuple[float, float]], low: float, high: float, races: int
+) -> None:
+    found = capacity([[LoadStep(size, *it) for size, it in enumerate(steps, 1)]] * races, 50)
+    assert found.load is not None and found.load.value == pytest.approx(1000)
+    if not found.by_races:
+        assert (found.load.low, found.load.high) == (low, high)
+
+
+def test_throughputs_of_no_system_have_no_interval_over_races() -> None:
+    """The exponential of its half would be no number."""
+    found = capacity([race(1e-300), race(), race(1e300)], 30)
+    assert found.load is not None and found.by_races == 0 and (found.load.low, found.load.high) == (300, 400)
 
 
 def test_the_interval_of_capacity_holds_the_truth() -> None:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from fairlap.api.names import BENCHMARK_LABEL, ROLE_LABEL, ROLE_LOAD_GENERATOR, STEP_LABEL
+from fairlap.api.names import BENCHMARK_LABEL, RACE_CONTAINER, ROLE_LABEL, ROLE_LOAD_GENERATOR, STEP_LABEL
 from fairlap.api.phases import is_over
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.cli.edge import benchmarks as bm
@@ -23,7 +23,6 @@ from fairlap_race.contract.recorded.record import KEY_LOG, KEY_RECORD, Record
 from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, unpacked
 
 Json = dict[str, Any]
-CONTAINER = "rally"
 _WAIT_SECONDS = 2.0
 _NOT_STARTED = 400
 """The API server's answer for the log of a container that has not started."""
@@ -78,7 +77,7 @@ def _once(connection: Connection, name: str, step: str | None) -> Iterator[str]:
     pod = _pod(connection, name, chosen)
     if pod is None:
         raise CliError(_no_log(connection, name, chosen))
-    yield from connection.pod_log(pod, CONTAINER, follow=False)
+    yield from connection.pod_log(pod, RACE_CONTAINER, follow=False)
 
 
 def _follow(connection: Connection, name: str, step: str | None) -> Iterator[str]:
@@ -107,7 +106,7 @@ def _live(connection: Connection, name: str, step: str) -> Iterator[str] | None:
     pod = _pod(connection, name, step)
     if pod is None:
         return None
-    lines = connection.pod_log(pod, CONTAINER, follow=True)
+    lines = connection.pod_log(pod, RACE_CONTAINER, follow=True)
     try:
         first = next(lines, None)
     except RefusedError as error:
@@ -151,4 +150,4 @@ def _no_log(connection: Connection, name: str, step: str) -> str:
         return f"{name} has no step {step}, or it has not begun"
     record = Record.from_json(text_of(there, KEY_RECORD))
     why = f": {record.outcome.reason.value}: {record.outcome.message}" if record and record.outcome.reason else ""
-    return f"there is no log of {name} {step}, since Rally was not started{why}"
+    return f"there is no log of {name} {step}, since nothing was started that writes one{why}"

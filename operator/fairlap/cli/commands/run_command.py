@@ -175,7 +175,7 @@ def _show_end(connection: Connection, ran: Sequence[Json]) -> int:
     failed = [benchmark for benchmark in ran if bm.phase(benchmark) == "Failed"]
     for benchmark in failed:
         print_text(report.verdict(benchmark), sys.stderr)
-        print_text(f"Rally's log: {connection.command('logs', [bm.name(benchmark)])}", sys.stderr)
+        print_text(f"The log: {connection.command('logs', [bm.name(benchmark)])}", sys.stderr)
     return FAILED if failed else SUCCEEDED
 
 

@@ -13,10 +13,10 @@ from fairlap.cli.tables.text_table import align
 from fairlap.comparison.judging.side_by_side import Line, SideBySide
 from fairlap.comparison.numbers.race_numbers import Kind
 from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
-from fairlap.statistics.paired import as_change
+from fairlap.statistics.paired import LARGEST_CHANGE, as_change
 from fairlap.statistics.sentences import change_of, describe
 from fairlap.wording.counts import counted
-from fairlap.wording.numerals import digits_for, number
+from fairlap.wording.numerals import digits_for, figure_text, number
 from fairlap.wording.percentages import signed
 from fairlap.wording.sizes import byte_scale
 
@@ -119,7 +119,8 @@ def _bullets(compared: Compared) -> Iterator[str]:
         return
     for line in found.gates:
         if line.finding is None:
-            yield f"* {line.what}: {1 + _change(line)[0]:.2f} times the baseline's, in {compared.counted}"
+            times = figure_text(min(line.contender / line.baseline, LARGEST_CHANGE))
+            yield f"* {line.what}: {times} times the baseline's, in {compared.counted}"
             continue
         more = line.kind.more_is_better
         yield f"* {describe(line.what, line.finding, line.margin, more_is_better=more, of=compared.counted)}"

@@ -21,9 +21,12 @@ from fairlap.statistics.gates import smallest_visible
 from fairlap.statistics.paired import LARGEST_CHANGE
 from fairlap.wording.counts import counted
 from fairlap.wording.durations import expected_time
+from fairlap.wording.numerals import figure
 from fairlap.wording.percentages import change_digits
 
 _SHOWN_BLOCKS = 5
+_LONG = 300.0
+"""seconds of a race from which on whole minutes say it well enough"""
 
 
 class Known(NamedTuple):
@@ -146,10 +149,10 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
         yield "How long: not known before a race; --race-time 4m reckons with that."
     else:
         counts = (first, last) if in_turn else (least, most)
-        times = [expected_time(round(count * known.seconds / 60)) for count in dict.fromkeys(counts)]
+        times = dict.fromkeys(expected_time(count * known.seconds / 60) for count in counts)
         why = ", as in earlier Comparisons" if known.race_seconds is None else ""
         filling = ", and before it the clusters are filled" if kept else ""
-        yield f"How long: {' to '.join(times)}, at {expected_time(round(known.seconds / 60))} a race{why}{filling}."
+        yield f"How long: {' to '.join(times)}, at {_single_time(known.seconds)} a race{why}{filling}."
     if known.noise is not None:
         yield _smallest(spec, variants, known.noise)
     elif known.smallest_change is not None:
@@ -159,6 +162,12 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
         )
     else:
         yield "How small a change it shows: not known without its noise; --noise 4 (per cent) reckons with that."
+
+
+def _single_time(seconds: float) -> str:
+    """Return how long one race takes: a short one in seconds, since rounding it would contradict what all take."""
+    in_minutes = seconds >= _LONG or seconds % 60 == 0
+    return expected_time(seconds / 60) if in_minutes else f"{figure(seconds, 3)} s"
 
 
 def _raced_again(spec: ComparisonSpec) -> str:

@@ -13,15 +13,12 @@ from fairlap.api.names import is_race
 from fairlap.cli.edge import benchmarks as bm
 from fairlap.cli.edge.benchmarks import Benchmark
 from fairlap.cli.tables.main_figures import main_rows
-from fairlap.cli.tables.rows import Row, evidence_rows, machine_rows, result_rows
+from fairlap.cli.tables.rows import EVIDENCE, Row, evidence_rows, machine_rows, result_rows
 from fairlap.cli.tables.text_table import align
 from fairlap.comparison.facts.race_facts import effective
 from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
 from fairlap.wording.counts import counted
 from fairlap_race.contract.some_of import some_of
-
-_SHOWN = {"version", "buildHash", "java", "nodes", "heapBytes", "images", "rallyVersion", "trackDigest"}
-"""Parts of the environment that have rows of their own."""
 
 
 def rows(benchmarks: Sequence[Benchmark]) -> list[Row]:
@@ -207,7 +204,7 @@ def differences(benchmarks: Sequence[Benchmark]) -> list[tuple[str, list[Any]]]:
 
 
 def _unseen(benchmarks: Sequence[Benchmark]) -> list[tuple[str, list[Any]]]:
-    shown = {f"ran: {key}" for key in _SHOWN} | {"spec.elasticsearch.version"}
+    shown = {f"ran: {key}" for key in EVIDENCE} | {"spec.elasticsearch.version"}
     return [(what, values) for what, values in differences(benchmarks) if what.split("[")[0] not in shown]
 
 

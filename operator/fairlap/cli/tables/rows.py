@@ -290,6 +290,8 @@ _EVIDENCE: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("hosts", "httpHosts", ", ".join),
     ("track", "trackDigest", lambda text: str(text)[:19]),
 )
+EVIDENCE = frozenset(key for _, key, text in _EVIDENCE if text is not _indices)
+"""Parts of the environment of which the rows say all; of an index they say its shape."""
 
 
 def evidence_rows(benchmarks: Sequence[Benchmark]) -> list[Row]:

@@ -565,3 +565,18 @@ def test_counts_have_their_words(
     one, two = (folder(tmp_path / name, 1.0, count) for name, count in zip("ab", counts, strict=True))
     text = printed(capsys, one, two, in_blocks=in_blocks)
     assert text.splitlines()[0].endswith(f", {words}") and f" times the baseline's, in {words}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("scale", "times"), [(1.25, "1.25"), (1000.0, "1,000"), (1 / 1024, "0.0009766"), (1e-9, "1e-09")]
+)
+def test_how_many_times_it_is_never_reads_as_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], scale: float, times: str
+) -> None:
+    race = race_json(1.0, random.Random("a"))
+    for name, size in (("a", 1e15), ("b", 1e15 * scale)):
+        (tmp_path / name).mkdir()
+        race["results"]["store_size"] = size
+        (tmp_path / name / "race.json").write_text(json.dumps(race))
+    text = printed(capsys, f"{tmp_path}/a/", f"{tmp_path}/b/")
+    assert f"* store size: {times} times the baseline's, in 1 race each\n" in text

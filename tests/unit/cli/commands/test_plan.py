@@ -144,6 +144,23 @@ def test_time_and_noise_are_reckoned_with() -> None:
     assert "Races: 7 to 24, " in text(Known(race_seconds=1000)), "the baseline against itself in every third block"
 
 
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [
+        (1, "1 min, at 1 s a race."),
+        (10, "2 min to 5 min, at 10 s a race."),
+        (45, "7 min to 22 min, at 45 s a race."),
+        (60, "9 min to 30 min, at 1 min a race."),
+        (90, "14 min to 45 min, at 90 s a race."),
+        (250.4, "38 min to 2.1 h, at 250 s a race."),
+        (420, "63 min to 3.5 h, at 7 min a race."),
+        (1010, "2.0 h to 6.7 h, at 17 min a race."),
+    ],
+)
+def test_a_short_race_is_told_in_seconds(seconds: float, says: str) -> None:
+    assert f"How long: {says}" in text(Known(race_seconds=seconds))
+
+
 @given(st.floats(0.01, 1000), st.integers(2, 30), st.integers(2, 12), st.sampled_from([{}, {"stop": "sequential"}]))
 def test_any_noise_has_an_answer(noise: float, blocks: int, variants: int, design: Json) -> None:
     many = [{"name": f"v{n}", "patch": {"elasticsearch": {"heap": f"{n + 1}g"}}} for n in range(variants - 1)]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from fairlap.api.names import NODE_OF_THE_LOAD
 from fairlap.cli.doctor.noise_advice import Advice, advise
 from fairlap.cli.doctor.noise_facts import Facts, Kubelet, KubernetesNode, MachineSeen
 
@@ -26,3 +27,9 @@ def test_topology_advice_reaches_as_far_as_nodes_whose_numa_nodes_are_known() ->
     seen = (MachineSeen("n1", "elasticsearch", numa_nodes=2), MachineSeen("n2", "elasticsearch", numa_nodes=1))
     (found,) = about(Facts(nodes=nodes(12), machines=seen), "topologyManager")
     assert found.worth == pytest.approx(20)
+
+
+def test_whole_cores_are_asked_for_by_elasticsearch_and_by_the_load_generator() -> None:
+    shares = MachineSeen("n1", NODE_OF_THE_LOAD, exclusive=False, settings={"smtActive": True, "wholeCores": True})
+    (found,) = about(Facts(machines=(shares,)), "smt")
+    assert "elasticsearch.resources and race.resources" in found.change

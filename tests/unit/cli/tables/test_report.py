@@ -260,6 +260,17 @@ def test_what_is_not_the_same_is_said_once() -> None:
     assert report.differences(TWO[:1]) == []
 
 
+def test_what_is_not_the_same_over_http_is_in_rows_alone() -> None:
+    two = [benchmark(name, succeeded()) for name in ("one", "two")]
+    for each, version, host in zip(two, ("1.8.0", "1.9.1"), ("a:10041", "b:10041"), strict=True):
+        each["status"]["environment"] |= {"k6Version": version, "httpHosts": [host]}
+    differ = {what.split("[")[0] for what, _ in report.differences(two)}
+    assert differ == {"ran: k6Version", "ran: httpHosts"}
+    text = report.table(two)
+    assert cells(text, "ran: k6") == ["1.8.0", "1.9.1"] and cells(text, "ran: hosts") == ["a:10041", "b:10041"]
+    assert not [sentence for sentence in report.sentences(two) if sentence.startswith("not the same")]
+
+
 @pytest.mark.parametrize(
     ("one", "two", "says"),
     [
