@@ -52,7 +52,7 @@ check: lint test-unit ## the gate before each commit: lint, types, pure tests
 test-unit: venv ## the pure parts alone
 	$(BIN)/pytest -n 4 --dist worksteal -q -m "not long" tests/unit  # some wait for seconds, one after the other in a file
 .PHONY: test prepare test-unit test-full-size test-rally test-race test-api test-e2e test-together
-test: prepare test-together test-e2e ## everything
+test: prepare test-together test-e2e ## lint, types, and all tests but the long ones
 prepare:  # what is built is mostly waited for: the gate passes meanwhile
 	@$(MAKE) --no-print-directory --jobs=3 venv-rally build-cluster check
 # What is built, is built before: then all of them share the processors. A cluster with nothing to do takes a tenth of
@@ -83,18 +83,19 @@ chromium: ## Debian's Chromium and npm, where they are not there; CHROMIUM=FILE 
 	  test "$$(id -u)" = 0 || { echo "Install these, or say where Chromium is (CHROMIUM=FILE)" >&2; exit 1; }; \
 	  apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }
 test-report: venv chromium $(AXE) ## the report of a Comparison in headless Chromium: desktop, phone, paper
-	$(BIN)/pytest -n 2 -q tests/report
+	$(BIN)/pytest -n 2 -q -m "not long" tests/report
 pictures: venv chromium $(AXE) ## the pictures in docs/pictures, made by that test
 	@mkdir -p docs/pictures
 	FAIRLAP_PICTURES=docs/pictures $(BIN)/pytest -q tests/report -k pictures
 test-e2e: venv cluster ## a real cluster with ECK, Elasticsearch and Rally
 	$(BIN)/pytest -n 4 --dist loadfile --durations=25 -m "not long" tests/e2e
 .PHONY: test-long
-test-long: venv venv-rally cluster ## what takes longest of the pure tests, the tracks, the races, the API and the end-to-end tests, one after the other
+test-long: venv venv-rally chromium $(AXE) cluster ## what takes longest of the pure tests, the tracks, the races, the API, the report and the end-to-end tests, one after the other
 	$(BIN)/pytest -n 2 -q -m long tests/unit
 	PYTHONPATH=operator $(RALLY)/bin/python -m pytest -q -m long tests/rally
 	$(BIN)/pytest -m long tests/race  # apart: it takes a network of its own
 	$(BIN)/pytest -n 4 -m long tests/api
+	$(BIN)/pytest -n 2 -q -m long tests/report
 	$(BIN)/pytest -m long tests/e2e
 .PHONY: soak
 soak: test-long ## long proofs, hours; goes on where it was stopped. SOAK_SEED=N; SOAK_MINUTES=M for each that has no end of its own

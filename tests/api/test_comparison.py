@@ -193,6 +193,7 @@ def test_a_saturated_load_generator_is_a_finding(stage: Stage, plane: ControlPla
         assert status["findings"][0].startswith(f"the load generator was saturated in {who}: "), status["findings"]
 
 
+@pytest.mark.long
 def test_one_that_is_deleted_in_a_block_leaves_nothing(stage: Stage, plane: ControlPlane, namespace: str) -> None:
     stage.behave(namespace, **FAST)
     for letter in "ab":
@@ -238,8 +239,9 @@ def test_strangers_share_no_machine_with_a_block(stage: Stage, plane: ControlPla
 
 @pytest.mark.parametrize(
     "design",
-    [pytest.param(DUET, id="fresh"), pytest.param({**KEPT, "kind": "Duet"}, id="kept", marks=pytest.mark.long)],
+    [pytest.param(DUET, id="fresh"), pytest.param({**KEPT, "kind": "Duet"}, id="kept")],
 )
+@pytest.mark.long
 def test_races_in_turn_are_raced_together_in_one_place(
     stage: Stage, plane: ControlPlane, namespace: str, design: Json
 ) -> None:
@@ -319,7 +321,7 @@ def test_killed_at_random_moments_no_race_is_lost_or_doubled(stage: Stage, plane
 @pytest.mark.parametrize(
     ("design", "times"),
     [
-        pytest.param(TWO_BLOCKS, 1, id="fresh-once"),
+        pytest.param(TWO_BLOCKS, 1, id="fresh-once", marks=pytest.mark.long),
         pytest.param(TWO_BLOCKS, 3, id="fresh", marks=pytest.mark.long),
         pytest.param(KEPT, 3, id="kept", marks=pytest.mark.long),
         pytest.param(DUET, 3, id="duet", marks=pytest.mark.long),

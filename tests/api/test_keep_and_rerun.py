@@ -76,6 +76,7 @@ def records(stage: Stage, namespace: str) -> list[str]:
     )
 
 
+@pytest.mark.long
 def test_records_go_in_their_time_and_a_benchmark_when_it_asks_for_it(
     stage: Stage, namespace: str, install: Install
 ) -> None:
@@ -217,6 +218,7 @@ def test_a_run_that_is_refused_is_said(stage: Stage, plane: ControlPlane, namesp
     assert names(stage, namespace) == ["bm"]
 
 
+@pytest.mark.long
 def test_of_the_reruns_the_newest_stay(stage: Stage, namespace: str, install: Install) -> None:
     install(namespace, maxActive=3, rbac__deleteExpired=True)
     stage.apply(benchmark(namespace, smokeTest=False, rerunHistoryLimit=1))

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.independent
 NAME = "fairlap-page-cache"
 
 
-@pytest.mark.parametrize("answers", [True, False])
+@pytest.mark.parametrize("answers", [True, pytest.param(False, marks=pytest.mark.long)])
 @pytest.mark.produces(Reason.PAGE_CACHE_KEPT)
 def test_it_is_dropped_before_each_race_or_it_is_said(
     stage: Stage, plane: ControlPlane, namespace: str, install: Callable[..., Operator], answers: bool

@@ -60,6 +60,7 @@ def test_a_namespace_has_its_share(stage: Stage, namespace: str, install: Instal
     stage.forget(other)
 
 
+@pytest.mark.long
 def test_who_finds_no_machine_lets_others_go_first(stage: Stage, namespace: str) -> None:
     """Once for Elasticsearch's pod, once for the load generator's; both come back in turn and race once."""
     operator = Operator(stage.plane, namespace)

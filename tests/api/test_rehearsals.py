@@ -61,6 +61,7 @@ def test_the_check_of_another_benchmark_holds(stage: Stage, namespace: str) -> N
     stage.is_clean(namespace)
 
 
+@pytest.mark.long
 def test_in_any_other_case_the_track_is_checked(stage: Stage, namespace: str) -> None:
     stage.apply(benchmark(namespace, "first", repetitions=0, smokeTest=False, race=RACE))
     stage.ends(namespace, "first")

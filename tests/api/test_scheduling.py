@@ -158,6 +158,7 @@ def test_what_is_missing_for_exclusive_machines_is_said(scheduler: ControlPlane,
     assert "exclusiveNodes asks for 1 machine(s)" in told.message
 
 
+@pytest.mark.long
 def test_no_race_is_placed_beside_a_kept_cluster(scheduler: ControlPlane, machines: Callable[..., None]) -> None:
     machines("m1", "m2", "m3")
     (occupied,) = Bench(scheduler, "kept").start_elasticsearch()

@@ -124,6 +124,7 @@ def test_a_task_that_still_changed_while_it_was_measured(runner: Runner, tmp_pat
     assert found["bulk"] is not None and found["bulk"].settled is None
 
 
+@pytest.mark.long
 def test_a_warm_up_goes_on_until_the_task_has_settled(runner: Runner, tmp_path: Path) -> None:
     """Its clients are slow for 14 seconds, and the track warms it up for one."""
     slow = waits("slow", 0.03, first=(110, 0.13), clients=2, **{"warmup-time-period": 1, "time-period": 5})

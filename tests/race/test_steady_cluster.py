@@ -66,6 +66,7 @@ def test_a_replica_that_the_track_adds_later_is_no_missing_one(runner: Runner, t
     assert "task again" in said(ran, Reason.SHARDS_IN_MOTION)
 
 
+@pytest.mark.long
 @pytest.mark.produces(Reason.CACHE_MEASURED)
 def test_searches_that_a_cache_answers_and_such_that_it_does_not(runner: Runner, tmp_path: Path) -> None:
     # Only searches for no hits are kept in the request cache.

@@ -23,6 +23,9 @@ from fairlap.comparison_report.html_report import report_html
 HERE = Path(__file__).parent
 AXE = HERE / "node_modules" / "axe-core" / "axe.min.js"
 MADE = cases()
+EACH_RUN = {"demo", "sixty-tasks", "long-names", "hostile", "no-twin"}
+"""a real one, the largest, the widest, the oddest, and one that lacks most; the others are like one of them"""
+REPORTS = [pytest.param(it, marks=() if it in EACH_RUN else pytest.mark.long) for it in ("demo", *MADE)]
 DESKTOP, PHONE, PAPER = (1280, 900), (360, 740), (703, 1000)
 """px; A4 less its margins is 186 mm wide"""
 PICTURES = os.environ.get("FAIRLAP_PICTURES")
@@ -93,21 +96,30 @@ def browser() -> Iterator[Browser]:
         found.close()
 
 
+class Files(dict[str, Path]):
+    """The reports by name, each written when it is asked for first."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def __missing__(self, name: str) -> Path:
+        if name == "demo":
+            # What `make demo` wrote on localkube, beside a busy neighbour: fairlap report -f demo-report.html -o json
+            comparison, blocks = read_archive(json.loads(gzip.decompress((HERE / "demo.json.gz").read_bytes())))
+        else:
+            comparison, blocks = MADE[name].comparison, MADE[name].blocks
+        self[name] = self._folder / f"{name}.html"
+        self[name].write_text(report_html(comparison, blocks), encoding="utf-8")
+        return self[name]
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("reports")
-    found = {}
-    for name, made in MADE.items():
-        found[name] = folder / f"{name}.html"
-        found[name].write_text(report_html(made.comparison, made.blocks), encoding="utf-8")
-    # What `make demo` wrote on localkube, beside a busy neighbour: fairlap report -f demo-report.html -o json
-    comparison, blocks = read_archive(json.loads(gzip.decompress((HERE / "demo.json.gz").read_bytes())))
-    found["demo"] = folder / "demo.html"
-    found["demo"].write_text(report_html(comparison, blocks), encoding="utf-8")
-    return found
+    return Files(tmp_path_factory.mktemp("reports"))
 
 
-@pytest.mark.parametrize("name", ["demo", *MADE])
+@pytest.mark.parametrize("name", REPORTS)
 def test_nothing_is_asked_for_and_nothing_is_too_wide(browser: Browser, files: dict[str, Path], name: str) -> None:
     visit = Visit(browser, files[name], DESKTOP)
     for size in (DESKTOP, PHONE):
@@ -123,8 +135,9 @@ def test_nothing_is_asked_for_and_nothing_is_too_wide(browser: Browser, files: d
 
 @pytest.mark.parametrize(
     ("name", "size", "scheme"),
-    [("demo", DESKTOP, "light"), ("demo", PHONE, "light"),
-     ("regressed", DESKTOP, "light"), ("three", DESKTOP, "dark"), ("not-comparable", DESKTOP, "light"),
+    [("demo", DESKTOP, "light"), pytest.param("demo", PHONE, "light", marks=pytest.mark.long),
+     pytest.param("regressed", DESKTOP, "light", marks=pytest.mark.long), ("three", DESKTOP, "dark"),
+     pytest.param("not-comparable", DESKTOP, "light", marks=pytest.mark.long),
      ("hostile", PHONE, "light"), ("long-names", PHONE, "dark")],
 )  # fmt: skip
 def test_nobody_is_kept_from_reading_it(
