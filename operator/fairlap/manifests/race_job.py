@@ -7,7 +7,15 @@ from typing import Any
 
 from fairlap.api.base import Json
 from fairlap.api.kinds import CONFIG_MAP, JOB, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
-from fairlap.api.names import PART_LABEL, PART_PROGRESS, PART_RECORD, ROLE_ELASTICSEARCH, ROLE_LOAD_GENERATOR, is_race
+from fairlap.api.names import (
+    PART_LABEL,
+    PART_PROGRESS,
+    PART_RECORD,
+    RACE_CONTAINER,
+    ROLE_ELASTICSEARCH,
+    ROLE_LOAD_GENERATOR,
+    is_race,
+)
 from fairlap.api.quantity import parse_duration, parse_quantity
 from fairlap.api.spec import BenchmarkSpec, Expect
 from fairlap.manifests import metrics_store, target
@@ -246,7 +254,7 @@ def _pod(subject: Subject, step: str, settings: Settings, image: str, commit: st
 def _container(subject: Subject, step: str, settings: Settings, image: str, told: RaceSpec) -> Json:
     """Return the pod's one container, without what it has mounted; `told`: what the runner in it is to do."""
     return {
-        "name": "rally",
+        "name": RACE_CONTAINER,
         "image": image,
         "imagePullPolicy": settings.race_image_pull_policy,
         "command": ["python", "-m", "fairlap_race"],

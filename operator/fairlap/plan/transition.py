@@ -46,15 +46,17 @@ def running_phase(step: str, progress: Progress | None, *, over: bool = False) -
     return "SmokeTesting" if step == SMOKE else "Racing"
 
 
-def describe_progress(progress: Progress | None, *, started: bool) -> str:
-    """Return what a Job is doing; `started`: its container has been seen running."""
+def describe_progress(progress: Progress | None, *, started: bool, over_http: bool = False) -> str:
+    """Return what a Job is doing; `started`: its container has been seen running; `over_http`: k6 is what it starts."""
+    if progress is None and not started:
+        return "starting the load generator"
     if progress is None:
-        return "starting Rally" if started else "starting the load generator"
+        return "starting k6" if over_http else "starting Rally"
     if progress.stage == "collecting":
         return "reading the results"
     if progress.task:
         return f"{progress.task} {progress.percent} %" if progress.percent is not None else progress.task
-    return "preparing the track"
+    return "preparing the requests" if over_http else "preparing the track"
 
 
 def describe_success(spec: BenchmarkSpec, status: BenchmarkStatus) -> tuple[ConditionReason, str]:

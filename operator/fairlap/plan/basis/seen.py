@@ -69,7 +69,7 @@ class Children:
     elasticsearch: Json | None = None
     job: Json | None = None
     progress: str | None = None
-    """the `progress` entry of the step's record"""
+    """what the runner says in the ConfigMap for the progress of the step"""
     pods: Sequence[Json] = ()
     """pods of this step, Elasticsearch's and the load generator's"""
     ready_endpoints: int = 0

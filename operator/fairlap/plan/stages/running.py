@@ -80,13 +80,11 @@ def _while_it_runs(seen: Seen, step: Step, progress: Progress | None, *, suspend
         if stuck := refused or _not_starting(seen, step, hindrance, start, pull, room):
             return stuck if stuck.look else _by_record_alone(seen, step) or stuck
         hindrance = hindrance or find_refusal(seen.warnings or (), ("Job",))
+    doing = describe_progress(progress, started=step.job_started, over_http=spec.over_http)
     status = update(
         seen.status,
         phase=running_phase(step.name, progress),
-        progress=one_line(
-            children.foreign or f"{title(spec, step.name)} · {describe_progress(progress, started=step.job_started)}",
-            hindrance,
-        ),
+        progress=one_line(children.foreign or f"{title(spec, step.name)} · {doing}", hindrance),
         step=_with_table(step, seen, progress),
     )
     return Plan(

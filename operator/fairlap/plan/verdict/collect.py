@@ -323,4 +323,5 @@ def _further(index: IndexRecord) -> list[str]:
 
 def _seconds(start: str | None, end: str | None) -> float | None:
     began, ended = parse_time(start), parse_time(end)
-    return (ended - began).total_seconds() if began and ended else None
+    # Between two times of a clock that was set back there is nothing to be told.
+    return (ended - began).total_seconds() if began and ended and ended >= began else None
