@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from tests.unit.house.test_imports import FILES, module_of, parsed
+from tests.unit.house.test_imports import FILES, module_of, nodes_of
 
 from fairlap.api.kinds import CONFIG_MAP, ELASTICSEARCH, JOB, KINDS, ObjectKind
 from fairlap.api.names import GROUP
@@ -34,7 +34,7 @@ def test_no_other_module_writes_the_group_of_a_kind() -> None:
         (module_of(file), node.value)
         for file in FILES
         if module_of(file).startswith("fairlap.")
-        for node in ast.walk(parsed(file))
+        for node in nodes_of(file)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
     found = {module for module, text in texts if text.partition("/")[0] in groups}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.unit.house.test_imports import FILES, module_of, parsed, room
+from tests.unit.house.test_imports import FILES, module_of, nodes_of, parsed, room
 
 from fairlap.api import load_spec, names, sweep_spec
 from fairlap.api.base import LONGEST_TEXT
@@ -80,9 +80,8 @@ def test_constants_that_are_assigned_together_are_seen_one_by_one() -> None:
 
 def texts(file: Path) -> Iterator[str]:
     """Yield the texts of a module, without those that document it."""
-    tree = parsed(file)
-    documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    documents = {id(node.value) for node in nodes_of(file) if isinstance(node, ast.Expr)}
+    for node in nodes_of(file):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documents:
             yield node.value
 
@@ -156,7 +155,7 @@ def test_no_text_is_cut_at_a_bare_number_that_is_the_longest_of_the_api() -> Non
         f"{module_of(file)}:{node.lineno}"
         for file in FILES
         if module_of(file).startswith("fairlap.")
-        for node in ast.walk(parsed(file))
+        for node in nodes_of(file)
         if isinstance(node, ast.Slice) and isinstance(node.upper, ast.Constant) and node.upper.value == LONGEST_TEXT
     ]
     assert bare == []

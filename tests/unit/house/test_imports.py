@@ -23,15 +23,29 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def imports(path: Path) -> Iterator[str]:
-    """Yield what a module imports, also by `import_module` of a name that stands there."""
-    for node in ast.walk(parsed(path)):
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Return all nodes of a module's tree."""
+    return tuple(ast.walk(parsed(path)))
+
+
+@cache
+def imports(path: Path) -> tuple[str, ...]:
+    """Return what a module imports, also by `import_module` of a name that stands there."""
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path}:{node.lineno}: write the whole name of the package"
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "import_module":
+        elif isinstance(node, ast.Call) and "import_module" in (
+            getattr(node.func, "id", ""),
+            getattr(node.func, "attr", ""),
+        ):
             assert isinstance(node.args[0], ast.Constant), f"{path}:{node.lineno}: nobody can read what is imported"
             yield str(node.args[0].value)
 
@@ -116,7 +130,7 @@ def test_functions_and_files_stay_small(path: Path) -> None:
     text = path.read_text()
     if text.count("\n") > LONGEST_FILE:
         warnings.warn(f"{path.name} has {text.count(chr(10))} lines: does it do two things?", stacklevel=1)
-    for node in ast.walk(parsed(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
             length = node.end_lineno - node.lineno + 1
             if length > LONGEST_FUNCTION:

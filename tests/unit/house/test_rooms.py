@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.unit.house.test_imports import FILES, ROOT, imports, module_of, parsed, room
+from tests.unit.house.test_imports import FILES, ROOT, imports, module_of, nodes_of, parsed, room
 
 from fairlap_docs.floors import FLOORS
 
@@ -221,11 +221,15 @@ class LocalNames(ast.NodeTransformer):
         return self._numbers.setdefault(name, f"_{len(self._numbers)}") if name in self._own else name
 
 
+def without_docstring(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
+    """Return the statements of a function that do something."""
+    return function.body[1:] if ast.get_docstring(function) else function.body
+
+
 def body_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     """Return what a function does, whatever it calls its parameters and variables."""
     names = LocalNames(function)
-    body = function.body[1:] if ast.get_docstring(function) else function.body
-    return "\n".join(ast.unparse(names.visit(copy.deepcopy(each))) for each in body)
+    return "\n".join(ast.unparse(names.visit(copy.deepcopy(each))) for each in without_docstring(function))
 
 
 def test_which_functions_do_the_same() -> None:
@@ -241,13 +245,16 @@ def test_which_functions_do_the_same() -> None:
 
 def test_no_function_stands_twice() -> None:
     """Of those that are more than a line."""
-    bodies = defaultdict(list)
+    shapes = defaultdict(list)
     for file in FILES:
-        for node in ast.walk(parsed(file)):
+        for node in nodes_of(file):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                body = node.body[1:] if ast.get_docstring(node) else node.body
-                if len("\n".join(map(ast.unparse, body))) > 70:
-                    bodies[body_of(node)].append((node.name, module_of(file)))
+                shape = tuple(type(each) for each in ast.walk(ast.Module(without_docstring(node), [])))
+                shapes[shape].append((node, module_of(file)))
+    bodies = defaultdict(list)
+    for node, module in (each for alike in shapes.values() if len(alike) > 1 for each in alike):
+        if len("\n".join(map(ast.unparse, without_docstring(node)))) > 70:
+            bodies[body_of(node)].append((node.name, module))
     twice = [sorted(found) for found in bodies.values() if len(found) > 1]
     assert [found for found in twice if tuple(name for name, _ in found) not in TWICE] == []
 
