@@ -24,7 +24,8 @@ change the same races share the two variants without any: all of them race in th
 which are built anew for each comparison, each with --cpu; --load changes how they are sent. Both are there at the same
 time, so whole processors (--cpu 1) take a machine of four.
 
-Each Comparison that is over is appended to --results: started again, it goes on where it was stopped. --tables prints
+Each Comparison that is over is appended to --results: started again, it goes on where it was stopped. Where the pairs
+of a lever take hours, --parts spreads them over several Comparisons, so that less is lost. --tables prints
 the tables of what is there and races nothing. --dry-run prints the manifests. --clean removes what a stopped run has
 left in the cluster. --smallest races one comparison of two blocks of a few requests: only to see that it works.
 """
@@ -119,7 +120,9 @@ class Size:
         self.options = options
         self.comparisons: int = 1 if self.smallest else options.comparisons
         self.blocks: int = 2 if self.smallest else options.blocks
-        self.pairs: int = 2 if self.smallest else options.pairs
+        self.parts: int = 1 if self.smallest else options.parts
+        self.pairs: int = 2 if self.smallest else options.pairs // self.parts
+        """of each Comparison"""
 
     def design(self, blocks: int) -> Json:
         """Return the design of a Comparison with that many blocks; spelled out only where it is not the default."""
@@ -239,13 +242,14 @@ def planned(kubectl: Kubectl, size: Size) -> list[series.Planned]:
     if size.levers:
         return [
             series.Planned(
-                {**common, "lever": " ".join(levers)},
+                {**common, "lever": " ".join(levers), **({"part": part} if size.parts > 1 else {})},
                 throwaway.comparison(f"noise-lever-{levers[0]}", BENCH, lever_spec(levers, size)),
                 prepare,
                 keep,
                 pairs=True,
             )
             for levers in together(size.levers)
+            for part in range(1, size.parts + 1)
         ]
     name = f"noise-{size.track.replace('_', '-')}-{size.state[0]}"  # a Comparison's name has 20 characters at most
     return [
@@ -323,6 +327,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--cpu", default="500m", help="processors of each Groonga that k6 sends to: a share, or whole ones such as 1")
     add("--load", type=race_flags.param, action="append", default=[], metavar="KEY=VALUE", help="of what k6 sends")
     add("--pairs", type=int, default=6, help="of each lever, without it and with it")
+    add("--parts", type=int, default=1, help="Comparisons over which the pairs of a lever are spread")
     add("--count-disturbed", action="store_true", help="blocks of a disturbed machine count and are not raced again")
     add("--label", default="", help="what was changed between two runs, for example before and after")
     add("--results", type=Path, default=RESULTS, help="a JSON line for each comparison")
@@ -335,6 +340,10 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error("--lever: levers change what log_ingest's searches are; leave --track out")
     if options.lever and race_flags.in_words(options):
         parser.error("--lever: a lever says itself what is raced; leave out --challenge, --steady and --param")
+    if options.pairs % options.parts or options.pairs // options.parts < 2:
+        parser.error(
+            "--parts: each needs two pairs or more, and as many as the others, as of 6 pairs 1, 2 or 3 parts do"
+        )
     if options.track == REQUESTS and (options.state != "targets" or race_flags.in_words(options)):
         parser.error("--track requests: give --state targets, and neither --challenge, --steady nor --param")
     if options.state == "duet" and options.steady:

@@ -127,6 +127,16 @@ def test_levers_that_raced_together_have_a_table_each() -> None:
     text = noise.tables([{"key": planned.key, "measured": races}], asked)
     assert "**warm**: 4,000 searches" in text and "**steady**: race.steady" in text
     assert text.count("| search throughput | 6 |") == 2
+    # The same pairs, in three Comparisons of two.
+    parts = size("--lever", "warm", "--lever", "steady", "--parts", "3")
+    several = noise.planned(None, parts)  # type: ignore[arg-type]
+    assert [each.key["part"] for each in several] == [1, 2, 3]
+    assert noise.lever_spec(("steady", "warm"), parts)["design"]["blocks"] == 2
+    lines = [
+        {"key": each.key, "measured": [race for race in races if (race["block"] + 1) // 2 == each.key["part"]]}
+        for each in several
+    ]
+    assert noise.tables(lines, parts) == text
 
 
 def test_a_longer_warm_up_in_seconds_is_all_that_its_lever_changes_of_searches_that_are_timed() -> None:
@@ -315,6 +325,8 @@ def test_the_names_of_comparisons_are_short_enough(track: str, state: str) -> No
         (("--lever", "steady", "--steady", "5m"), "leave out --challenge"),
         (("--state", "duet", "--steady", "5m"), "send as many requests each"),
         (("--smallest", "--lever", "warmup"), "--smallest counts searches"),
+        (("--lever", "warm", "--parts", "4"), "--parts: each needs two pairs or more"),
+        (("--lever", "warm", "--parts", "6"), "--parts: each needs two pairs or more"),
     ],
 )  # fmt: skip
 def test_flags_that_say_nothing_are_refused(
