@@ -340,10 +340,8 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error("--lever: levers change what log_ingest's searches are; leave --track out")
     if options.lever and race_flags.in_words(options):
         parser.error("--lever: a lever says itself what is raced; leave out --challenge, --steady and --param")
-    if options.pairs % options.parts or options.pairs // options.parts < 2:
-        parser.error(
-            "--parts: each needs two pairs or more, and as many as the others, as of 6 pairs 1, 2 or 3 parts do"
-        )
+    if options.parts < 1 or options.pairs % options.parts or options.pairs < 2 * options.parts:
+        parser.error("--parts: each needs two pairs or more, and as many as the others: of 6 pairs 1, 2 or 3 parts")
     if options.track == REQUESTS and (options.state != "targets" or race_flags.in_words(options)):
         parser.error("--track requests: give --state targets, and neither --challenge, --steady nor --param")
     if options.state == "duet" and options.steady:
