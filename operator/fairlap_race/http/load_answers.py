@@ -130,6 +130,8 @@ class LoadAnswers:
             "timed": True,
         }
         self._tally = Tally(about=about, unit=UNIT)
+        if self.load.rate is not None:
+            self._tally.pace.sending = self.load.warmup_seconds, self.load.warmup_seconds + self.load.seconds
         self._set_before = self.set_by()
         self._service, self._latency, self._processing = _Spread(), _Spread(), _Spread()
         self.by_host = [[0, 0, 0] for _ in self.hosts]

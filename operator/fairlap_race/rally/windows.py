@@ -1,7 +1,8 @@
 """The throughput of one task from its measured requests: over the whole time, and window by window. Pure.
 
 Clients do not begin and end together: each leaves its warm-up with its own next request, and the last bulk of one may
-come long after the last of another. Windows are only of the time in which all of them measured.
+come long after the last of another. Windows are only of the time in which all of them measured. In an open loop any
+client sends the next request: its windows are of the time in which it was to send, and of the requests that began then.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ MOST_PARTS = 60
 MAX_WINDOWS = 7 * 24 * 3600
 """A window further away than a week comes from a broken clock."""
 ROUNDING = 1e-6
+_NEARLY = 0.95
+"""Of a request a window: what clients send once a second falls a little short of it at the edges."""
 
 
 @dataclass
@@ -45,6 +48,8 @@ class Pace:
     """number of a window on the machine's clock -> units done in it"""
     requests: dict[int, float] = field(default_factory=dict)
     """number of a window -> requests in it, by the share of their time there"""
+    sending: tuple[float, float] | None = None
+    """from when and until when an open loop is to send; however late its answers come, they are of when they began"""
 
     def join(self, client: int) -> ClientSpan:
         """Return the sums of a client, which takes part from now on."""
@@ -65,6 +70,9 @@ class Pace:
 
     def _spread(self, start: float, end: float, units: float) -> None:
         first, last = math.floor(start / WINDOW_SECONDS), math.floor(end / WINDOW_SECONDS)
+        if self.sending is not None:
+            self._count(first, units, 1.0)
+            return
         if last == first or last - first > MAX_WINDOWS:
             self._count(last, units, 1.0)
             return
@@ -91,13 +99,14 @@ class Pace:
     def rate(self, *, planned: bool, timed: bool = False) -> float | None:
         """Return the units done per second of the measured time; None where it cannot be told.
 
-        Where moments are `planned`, a client waits between its requests, and n of them take n-1 intervals: each
-        client's rate is that of all its requests but the last, until the start of the last. Where clients end by the
-        clock (`timed`) each has its own time: one whose last answer comes late takes none from the others.
+        Where moments are `planned`, a client waits between its requests, and n of them take n-1 intervals: a client's
+        rate is that of all requests but each one's last, until the start of the last; one request alone has none.
+        Where clients end by the clock (`timed`) each has its own time: one whose last answer comes late takes none
+        from the others.
         """
         measured = [it for it in self.clients.values() if it.requests]
-        if planned and measured and all(it.last_start > it.first_start for it in measured):
-            return sum((it.units - it.last_units) / (it.last_start - it.first_start) for it in measured)
+        if planned:
+            return _planned_rate(measured)
         if timed and measured and all(it.last_end > it.first_start for it in measured):
             return sum(it.units / (it.last_end - it.first_start) for it in measured)
         seconds = self.duration()
@@ -107,6 +116,8 @@ class Pace:
         """Return from when and until when all clients measured; None when there is no such time."""
         if not self.clients or any(it.requests == 0 for it in self.clients.values()):
             return None
+        if self.sending is not None:
+            return self.sending
         begin = max(it.first_start for it in self.clients.values())
         end = min(it.last_end for it in self.clients.values())
         return (begin, end) if end > begin else None
@@ -117,11 +128,12 @@ class Pace:
         why = f"{idle} of {len(self.clients)} clients measured nothing" if idle else "one ended before the last began"
         return f"its clients never measured all together: {why}"
 
-    def windows(self) -> Windows | None:
+    def windows(self, *, planned: bool = False) -> Windows | None:
         """Return the throughput of the full windows in which all clients measured.
 
-        Without any, or with fewer than ten requests in one on average, it says why there is none. None when nothing
-        was measured.
+        Without any, or with fewer than ten requests in one on average, it says why there is none. So it does where
+        moments are `planned` and there is less than one request of each client in a window: Rally has all clients
+        begin at once, and most windows are between their bursts. None when nothing was measured.
         """
         if not any(it.requests for it in self.clients.values()):
             return None
@@ -133,22 +145,37 @@ class Pace:
             text = f"all clients measured together for {span[1] - span[0]:.3g} s, in which there is no full window"
             return Windows(seconds=WINDOW_SECONDS, left_out=text)
         rates = [self.units.get(number, 0.0) / WINDOW_SECONDS for number in range(first, last)]
-        return _windows(rates, sum(self.requests.get(number, 0.0) for number in range(first, last)))
+        requests = sum(self.requests.get(number, 0.0) for number in range(first, last))
+        return _windows(rates, requests, len(self.clients) if planned else 0)
 
 
-def _windows(rates: list[float], requests: float) -> Windows:
+def _planned_rate(measured: Sequence[ClientSpan]) -> float | None:
+    paced = [it for it in measured if it.last_start > it.first_start]
+    if not paced:
+        return None
+    spans = sum(it.last_start - it.first_start for it in paced)
+    interval = spans / sum(it.requests - 1 for it in paced)
+    # A client whose only request took longer than an interval hung in it, and has none of the rate of the others.
+    hung = [it for it in measured if it.last_start == it.first_start and it.last_end - it.first_start > interval]
+    others = (len(measured) - len(hung)) * sum(it.units - it.last_units for it in paced) / spans
+    return others + sum(it.units / (it.last_end - it.first_start) for it in hung)
+
+
+def _windows(rates: list[float], requests: float, in_step: int) -> Windows:
     # Fewer parts where requests are few: a part of a curve needs as many as a window.
-    parts = parts_of(rates, min(MOST_PARTS, int(requests / LEAST_REQUESTS + ROUNDING)))
+    parts = parts_of(rates, min(MOST_PARTS, int(requests / max(LEAST_REQUESTS, in_step) + ROUNDING)))
     found = Windows(
         seconds=WINDOW_SECONDS,
         count=len(rates),
         requests=round(requests),
         over_time=tuple(float(f"{rate:.4g}") for rate in parts),
     )
-    if requests < LEAST_REQUESTS * len(rates) * (1 - ROUNDING):
-        text = (
-            f"{requests / len(rates):.2g} requests in a window on average, and fewer than {LEAST_REQUESTS} tell nothing"
-        )
+    few = requests < LEAST_REQUESTS * len(rates) * (1 - ROUNDING)
+    if few or requests < _NEARLY * in_step * len(rates):
+        each = requests / len(rates)
+        least = LEAST_REQUESTS if few else f"one of each of {in_step} clients"
+        number = f"{each:.2g}" if few else f"{each:.0f}"
+        text = f"{number} requests in a window on average, and fewer than {least} tell nothing"
         return Windows(found.seconds, found.count, over_time=found.over_time, requests=found.requests, left_out=text)
     ordered = sorted(rates)
     median, p10, p90 = (round(quantile(ordered, share), 3) for share in (0.5, 0.1, 0.9))

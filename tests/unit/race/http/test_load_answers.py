@@ -93,6 +93,33 @@ def test_an_open_loop_has_latency_from_the_planned_moment():
     assert task.schedule is not None and task.schedule.late_requests == 0 and not task.http.fell_behind
 
 
+@pytest.mark.parametrize(
+    ("rate", "seconds", "warmup", "service", "slow"),
+    [
+        pytest.param(50, 30, 5, 5, {1700: 45_000}, id="one answer of 45 s"),
+        pytest.param(20, 10, 20, 5000, {}, id="all answers in 5 s"),
+    ],
+)
+def test_how_late_answers_come_takes_nothing_from_an_open_loops_rate(rate, seconds, warmup, service, slow):
+    found = LoadAnswers(HttpLoad("r", seconds, 1000, rate, warmup), HOSTS)
+    for number in range(rate * (warmup + seconds)):
+        found.add(line(number * 1000 / rate, slow.get(number, service), number=number))
+    task = found.task()
+    assert task.rally is not None and task.rally.throughput is not None and task.windows is not None
+    assert (task.rally.throughput.median, task.rally.throughput.mean) == pytest.approx((rate, rate))
+    assert (task.windows.p10, task.windows.p90, task.windows.count) == (rate, rate, seconds)
+    assert task.settling is not None and task.settling.of_seconds == seconds
+
+
+def test_what_an_open_loop_no_longer_sends_is_in_its_windows():
+    found = LoadAnswers(HttpLoad("r", 10, 5, 50, 0), HOSTS)
+    for number in range(200):
+        found.add(line(number * 20, 5, number=number))
+    found.dropped_any = True
+    windows = found.task().windows
+    assert windows is not None and (windows.count, windows.median, windows.p90) == (10, 0, 50)
+
+
 @pytest.mark.parametrize("dropped", [False, True])
 def test_a_latency_that_grows_has_not_settled_where_no_request_was_dropped(dropped):
     found = LoadAnswers(HttpLoad("r", 30, 1, 20, 0), HOSTS)

@@ -109,8 +109,39 @@ def test_of_clients_that_end_by_the_clock_a_late_answer_takes_its_own_time_alone
 def test_a_planned_rate_is_that_of_its_intervals() -> None:
     eight = [it for client in range(8) for it in planned(client, 0.5, 10, begin=client / 4)]
     assert pace(eight).rate(planned=True) == pytest.approx(4.0)
-    # One request has no interval: what was done over the time is all there is.
-    assert pace([Request(0, 1.0, 2.0, 1)]).rate(planned=True) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_planned_request_alone_has_no_interval(timed: bool) -> None:
+    """A hundred clients at 10/s: ten seconds have one request of each, and how long it took is no rate."""
+    hundred = [Request(client, 10 + client / 10, 0.05, 1) for client in range(100)]
+    assert pace(hundred).rate(planned=True, timed=timed) is None
+    more = [Request(client, 20 + client / 10, 0.05, 1) for client in range(30)]
+    assert pace([*hundred, *more]).rate(planned=True, timed=timed) == pytest.approx(10)
+    assert pace([Request(0, 1.0, 2.0, 1)]).rate(planned=True, timed=timed) is None
+
+
+def test_a_client_that_hangs_in_its_only_request_does_not_count_at_the_rate_of_the_others() -> None:
+    seven = [it for client in range(7) for it in planned(client, 10, 300)]
+    assert pace([*seven, Request(7, 0.0, 30.0, 1)]).rate(planned=True, timed=True) == pytest.approx(70 + 1 / 30)
+    assert pace([*seven, Request(7, 29.95, 0.05, 1)]).rate(planned=True, timed=True) == pytest.approx(80)
+
+
+def test_bursts_of_all_clients_have_no_throughput_of_windows() -> None:
+    """Fifty clients at 20/s by Rally's own schedule: all of them at once, every 2.5 s."""
+    bursts = [it for client in range(50) for it in planned(client, 0.4, 12)]
+    found = pace(bursts).windows(planned=True)
+    assert found is not None and found.median is found.p10 is found.p90 is None and found.count == 27
+    assert found.left_out == "20 requests in a window on average, and fewer than one of each of 50 clients tell nothing"
+    assert found.over_time and min(found.over_time) > 0 and pace(bursts).rate(planned=True) == pytest.approx(20)
+    # Not planned, a pause of all clients is what happened.
+    asked = pace(bursts).windows()
+    assert asked is not None and asked.median == 0
+
+
+def test_planned_bursts_have_windows_from_one_of_each_client_in_a_second() -> None:
+    found = pace([it for client in range(50) for it in planned(client, 1.0, 30, 0.98, 0.05)]).windows(planned=True)
+    assert found is not None and found.median == pytest.approx(50) and found.left_out == ""
 
 
 @pytest.mark.parametrize(
