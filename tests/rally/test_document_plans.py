@@ -86,6 +86,13 @@ def test_what_a_schedule_deletes(tmp_path: Path) -> None:
     assert found.documents.uncounted == (UncountedTask("drop-it", "t", WhyUncounted.DELETED, 1000),)
 
 
+def test_a_deletion_without_a_name_is_of_the_tracks_own_alone(tmp_path: Path) -> None:
+    """Another index, made by the bulk itself, keeps its documents."""
+    drop = {"name": "drop-it", "operation": {"operation-type": "delete-index", "name": "d"}}
+    found = described(tmp_path, CREATE, BULK, drop, **{"target-index": "other"})
+    assert found.expected_documents == {"other": 1000} and found.documents.uncounted == ()
+
+
 @pytest.mark.parametrize(
     ("kind", "templates", "more", "gone"),
     [
@@ -113,6 +120,24 @@ def test_templates_of_the_track_say_what_is_deleted_with_them(
     deleted = (UncountedTask("drop-it", "t", WhyUncounted.DELETED, 1000),)
     assert found.documents.uncounted == (deleted if gone else ())
     assert found.documents.deletes_indices == (("drop-it",) if gone else ())
+
+
+def test_a_deletion_of_data_streams_without_a_name_is_of_the_tracks_own_alone(tmp_path: Path) -> None:
+    drop = {"name": "drop-it", "operation": {"operation-type": "delete-data-stream", "name": "d"}}
+    (tmp_path / "documents.json").write_text('{"n": 1}\n' * 1000)
+    source = {"source-file": "documents.json", "document-count": 1000, "uncompressed-bytes": 9000}
+    for stream, gone in (("own", True), ("other", False)):
+        corpus = {"name": "c", "documents": [{**source, "target-data-stream": stream}]}
+        track = {
+            "version": 2, "description": "a small track", "data-streams": [{"name": "own"}], "corpora": [corpus],
+            "schedule": [BULK, drop],
+        }  # fmt: skip
+        (tmp_path / "track.json").write_text(json.dumps(track))
+        found = describe(Request(track_path=str(tmp_path), data_cache=str(tmp_path / "cache")))
+        assert found.error is None, found.error
+        assert found.expected_documents == ({} if gone else {stream: 1000})
+        deleted = (UncountedTask("drop-it", stream, WhyUncounted.DELETED, 1000),)
+        assert found.documents.uncounted == (deleted if gone else ())
 
 
 def test_pipelines_of_a_schedule(tmp_path: Path) -> None:

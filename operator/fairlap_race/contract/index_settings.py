@@ -17,6 +17,8 @@ index setting there keeps the node from starting (elasticsearch: settings that h
 
 NO_PIPELINE = ("_none", "")
 """What stands in a pipeline's place where there is none."""
+_OLD_LOGS_PIPELINE = "logs-default-pipeline"
+"""Elasticsearch 8.9 to 8.12; later versions call it logs@default-pipeline."""
 _BACKING = re.compile(r"^\.ds-(?P<stream>.+)-\d{4}\.\d{2}\.\d{2}-\d{6}$")
 
 
@@ -24,6 +26,11 @@ def stream_of(index: str) -> str | None:
     """Return the data stream whose backing index this is by its name; None for any other index."""
     backing = _BACKING.match(index)
     return backing["stream"] if backing else None
+
+
+def comes_with_elasticsearch(pipeline: str) -> bool:
+    """Tell whether an ingest pipeline is by its name one that Elasticsearch brings for its own templates."""
+    return "@" in pipeline or pipeline.startswith(".") or pipeline == _OLD_LOGS_PIPELINE
 
 
 def flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

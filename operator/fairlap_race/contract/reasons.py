@@ -840,7 +840,10 @@ class Reason(StrEnum):
         fault="race",
         cause="Elasticsearch answered a search in part only: shards failed, it timed out, or a part of it failed.",
         cure="Look at the named failure in Elasticsearch's log, and correct the query, the mapping or the cluster.",
-        recognized="The answer to the task's search, sent once more after the task: _shards, timed_out, responses.",
+        recognized=(
+            "The answer to the task's search, sent once more after the task (_shards, timed_out, responses), or what "
+            "Rally read of the measured ones, as it does with detailed-results and of pages."
+        ),
         example=(
             "task search: its search was sent once more after the task, and 1 of 2 shards failed "
             "(illegal_argument_exception); Rally counts such an answer as success"
@@ -1221,7 +1224,10 @@ class Reason(StrEnum):
         fault="none",
         cause="Most look-ups of a searching task were answered by a cache, since it repeats the same searches.",
         cure='Vary the searches, or send them with "cache": false, unless the cache is what you want to measure.',
-        recognized="The hits and misses of the request cache and the query cache while the task ran.",
+        recognized=(
+            "The hits and misses of the request cache while the task ran, and of the query cache unless each of its "
+            "requests is drawn."
+        ),
         example=(
             "task search: 90 of 100 look-ups in the request cache were hits, for 100 requests: repeated searches "
             "measured the cache"
@@ -1360,7 +1366,10 @@ class Reason(StrEnum):
         fault="none",
         cause="A search found no document, which may be meant, or a mistake in the query, the mapping or the order.",
         cure="Look whether the query should find something, and whether the documents are refreshed before it.",
-        recognized="The answer to the task's search, sent once more after the task, has no hits.",
+        recognized=(
+            "The answer to the task's search, sent once more after the task, has no hits, or no answer had any that "
+            "Rally read while the task ran."
+        ),
         example="task search: its search found nothing in t, sent once more after the task",
         test=_ANSWERS,
     )

@@ -1,11 +1,12 @@
 """From every request's sample to what Rally does not say: warm-up errors, throughput per window, support. Pure.
 
-The file that `fairlap_race.rally.inside.launch` writes has five kinds of lines: `#[number, {"task": …}]` declares a
+The file that `fairlap_race.rally.inside.launch` writes has six kinds of lines: `#[number, {"task": …}]` declares a
 task; `number,type,ok,wallclock,start,service,processing,wait,client,units,unit` is a sample (type 0 warm-up, 1
 measured; wallclock in seconds since the epoch, start on the machine's monotonic clock, durations in seconds, wait from
 the planned to the real start, the client's number, units done); `![number, "text"]` is what the server said to a failed
 request; `=[number, hits]` is a search that found fewer or more than any before it; `~[number, retries, errors, lost]`
-is a bulk that was sent again or whose documents were not all taken.
+is a bulk that was sent again or whose documents were not all taken; `?[number, late, failed]` is a measured search that
+timed out (1, else 0), or of which shards failed.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class Tally:
     hits: list[int] = field(default_factory=list)
     """of searches, each with fewer or more than those before it"""
     bulk_trouble: BulkTrouble | None = None
+    in_part: list[int] = field(default_factory=lambda: [0, 0])
+    """measured searches that timed out, and those with failed shards"""
 
     @property
     def is_planned(self) -> bool:
@@ -111,16 +114,9 @@ def tally(
             break
         if line[0] == "#":
             found.append(Tally(about=json.loads(line[1:])[1]))
-        elif line[0] == "!":
-            number, text = json.loads(line[1:])
-            if found[number].first_error is None:
-                found[number].first_error = text
-        elif line[0] == "=":
-            number, hits = json.loads(line[1:])
-            found[number].hits.append(hits)
-        elif line[0] == "~":
-            number, retries, errors, lost = json.loads(line[1:])
-            found[number].bulk_trouble = with_trouble(found[number].bulk_trouble, retries, errors, lost)
+        elif line[0] in "!=?~":
+            number, *said = json.loads(line[1:])
+            _note(found[number], line[0], said)
         else:
             parts = line.rstrip("\n").split(",", 10)
             it = found[int(parts[0])]
@@ -142,6 +138,18 @@ def tally(
             if keep is not None:
                 keep(str(it.about["task"]), parts)
     return found
+
+
+def _note(it: Tally, mark: str, said: list[Any]) -> None:
+    """Take note of what a line says of one request beside its sample."""
+    if mark == "!":
+        it.first_error = said[0] if it.first_error is None else it.first_error
+    elif mark == "=":
+        it.hits.append(said[0])
+    elif mark == "?":
+        it.in_part = [known + more for known, more in zip(it.in_part, said, strict=True)]
+    else:
+        it.bulk_trouble = with_trouble(it.bulk_trouble, *said)
 
 
 def with_trouble(known: BulkTrouble | None, retries: int, errors: int, lost: int) -> BulkTrouble:
@@ -186,8 +194,9 @@ def task_record(it: Tally, rally: RallyNumbers | None, turns: TaskTurns | None =
     `turns`: how its requests were sent, where races take turns: what is done in turn has no throughput of its own.
     """
     measured, throttled = it.samples[1] > 0, it.is_planned
-    seconds, rate = it.pace.duration(), it.pace.rate(planned=throttled, timed=bool(it.about.get("timed")))
-    windows = it.pace.windows()
+    planned = throttled or it.has_own_schedule
+    seconds, rate = it.pace.duration(), it.pace.rate(planned=planned, timed=bool(it.about.get("timed")))
+    windows = it.pace.windows(planned=planned)
     if windows is not None and turns is not None:
         windows = Windows(windows.seconds, left_out=_IN_TURN)
     return Task(
@@ -217,6 +226,8 @@ def task_record(it: Tally, rally: RallyNumbers | None, turns: TaskTurns | None =
         support=support(it.samples[1]),
         fewest_hits=min(it.hits, default=None),
         most_hits=max(it.hits, default=None),
+        timed_out=it.in_part[0] or None,
+        shards_failed=it.in_part[1] or None,
         bulk_trouble=it.bulk_trouble,
         clock_shift_seconds=it.clocks.shift(),
         clock_set_seconds=round(it.clock_set, 3) or None,

@@ -37,9 +37,10 @@ class ClientDrift:
     first_start: float = math.inf
     last_start: float = -math.inf
     last_end: float = -math.inf
+    """of its warm-up before the first measured request"""
     busy_seconds: float = 0.0
     behind: bool = True
-    """no measured request of it has begun on time yet"""
+    """it has had a request to send at every moment since the warm-up"""
     backlog_requests: int = 0
     backlog_seconds: float = 0.0
 
@@ -47,11 +48,12 @@ class ClientDrift:
         """Count a request: its real start, how long after its planned moment that was, and how long it took."""
         self.requests += 1
         self.first_start, self.last_start = min(self.first_start, start), max(self.last_start, start)
-        self.last_end = max(self.last_end, start + busy)
         planned = start - wait
+        # A client that was free at that moment is late for another reason: all of them may begin at once.
+        self.behind = self.behind and wait > ON_TIME and planned < self.last_end
+        self.last_end = max(self.last_end, start + busy)
         self.first_planned, self.last_planned = min(self.first_planned, planned), max(self.last_planned, planned)
         self.busy_seconds += busy
-        self.behind = self.behind and wait > ON_TIME
         if self.behind:
             self.backlog_requests += 1
             self.backlog_seconds += wait
@@ -78,7 +80,7 @@ class Drift:
         `busy` seconds."""
         known = self.clients.get(client)
         if known is None:
-            known = self.clients[client] = ClientDrift()
+            known = self.clients[client] = ClientDrift(last_end=self.warmed_up.get(client, -math.inf))
         known.add(start, wait, busy)
 
     @property
@@ -131,9 +133,9 @@ class Drift:
         # The first request of each has no interval before it.
         sent, due = (sum(it) - len(planned) for it in ([c.requests for c in self.clients.values()], planned.values()))
         due += sum(self._stuck().values())
-        # Requests that were all planned for one moment have no rate.
+        # Requests that were all planned for one moment have no rate, and neither has one request of each client.
         if self._pooled_rate() == 0.0:
-            return 0.0
+            return 0.0 if any(it.requests > 1 for it in self.clients.values()) else None
         return round(min(1.0, max(0.0, sent / due)), 4) if due > 0 else None
 
     def busy_share(self, clients: int) -> float | None:

@@ -19,6 +19,8 @@ _KEEPING = READING | {
 }
 """Operation types that leave the documents that are there; deleting a template may delete indices, see `_deleted`."""
 TEMPLATE_DELETIONS = ("delete-index-template", "delete-composable-template")
+WHOLE_DELETIONS = {"delete-index": "indices", "delete-data-stream": "data-streams"}
+"""Operation types that delete indices or data streams, and the parameter in which Rally lists them."""
 _QUERIES = frozenset(
     {
         *("_search", "_msearch", "_count", "_explain", "_validate", "_async_search", "_field_caps", "_termvectors"),
@@ -125,12 +127,13 @@ def _matches(target: str, patterns: tuple[str, ...]) -> bool:
 def _deletes(act: Act) -> tuple[str, ...]:
     """Return names and patterns of the indices and data streams that an act deletes."""
     kind, params = act.kind, act.params
-    if kind in ("delete-index", "delete-data-stream"):
-        names = params.get("index") or params.get("data-stream")
-        if names is None:
-            return ("*",)
-        listed = names if isinstance(names, list | tuple) else str(names).split(",")
-        return tuple("*" if name == "_all" else str(name) for name in listed)
+    if kind in WHOLE_DELETIONS:
+        # Rally makes the list: of the track's own where the task names none.
+        names = params.get(WHOLE_DELETIONS[kind]) or params.get(kind.removeprefix("delete-"))
+        if not names:
+            return ("*",)  # only the track's own code knows
+        listed = names if isinstance(names, list | tuple) else [names]
+        return tuple("*" if name == "_all" else name for each in listed for name in str(each).split(","))
     if kind in TEMPLATE_DELETIONS:
         own = ("", params.get("delete-matching-indices"), params.get("index-pattern"))
         # Of each template Rally makes its name, whether to delete what matches, and the pattern.
@@ -158,7 +161,7 @@ def _removed_with_aliases(body: Any) -> Iterator[str]:
 
 def keeps_documents(kind: str, params: Mapping[str, Any]) -> bool:
     """Tell whether an operation neither writes nor removes documents, but for the indices that it deletes whole."""
-    if kind in ("delete-index", "delete-data-stream"):
+    if kind in WHOLE_DELETIONS:
         return True
     if (kind == "composite" and "requests" not in params) or (kind == "raw-request" and "path" not in params):
         return False  # only its parameter source knows

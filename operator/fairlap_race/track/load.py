@@ -24,7 +24,7 @@ from fairlap_race.corpora.need import CorpusFile
 from fairlap_race.rally import releases, sweep_steps
 from fairlap_race.track import effects as touches
 from fairlap_race.track.child import answer_parent
-from fairlap_race.track.document_effects import TEMPLATE_DELETIONS, Act, BulkFacts, foresee
+from fairlap_race.track.document_effects import TEMPLATE_DELETIONS, WHOLE_DELETIONS, Act, BulkFacts, foresee
 from fairlap_race.track.settings_passed import (
     INDEX_SETTINGS,
     NO_SETTINGS,
@@ -286,10 +286,11 @@ def _acts(request: Request, track: Any, challenge: Any) -> list[Act]:
 
 
 def _params(track: Any, leaf: Any) -> Mapping[str, Any]:
-    """Return the parameters of a task; of the deletion of templates those that Rally makes of the track's templates."""
+    """Return the parameters of a task; of a deletion those that Rally makes of the track's own indices or templates."""
     from esrally.track import loader  # noqa: PLC0415
 
-    if str(leaf.operation.type) in TEMPLATE_DELETIONS and not leaf.operation.param_source:
+    deletes = str(leaf.operation.type) in (*TEMPLATE_DELETIONS, *WHOLE_DELETIONS)
+    if deletes and not leaf.operation.param_source:
         with contextlib.suppress(Exception):  # Rally shows the error when it races
             return dict(loader.operation_parameters(track, leaf).params())
     return dict(leaf.operation.params)

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
+from fairlap_race.contract.index_settings import comes_with_elasticsearch
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded.failed_bulks import accepted_loss
 from fairlap_race.contract.recorded.ingest_record import ProcessorCount
@@ -94,7 +95,7 @@ def _violations(record: Record) -> Iterator[str]:
             continue
         if pipeline.failed and not lost.explains(pipeline.failed):
             yield f"ingest pipeline {name} failed for {pipeline.failed} documents"
-        elif _did_nothing(pipeline) and not _of_elasticsearch(name):
+        elif _did_nothing(pipeline) and not comes_with_elasticsearch(name):
             yield (
                 f"ingest pipeline {name} did nothing for its {pipeline.count} documents: "
                 f"{_in_words(pipeline.work.told if pipeline.work else ())}"
@@ -136,11 +137,6 @@ def _did_nothing(pipeline: Pipeline) -> bool:
     return work is not None and work.processors > 0 and work.done == 0
 
 
-def _of_elasticsearch(name: str) -> bool:
-    """Tell whether a pipeline is one that Elasticsearch brings for its own templates, such as logs@default-pipeline."""
-    return "@" in name or name.startswith(".")
-
-
 def _unverified(known: _Known) -> Iterator[RaceRemark]:
     for name, why in known.not_counted.items():
         text = f"what ingest pipeline {name} did could not be counted: {why}"
@@ -175,9 +171,11 @@ def _by_what(record: Record, role: str) -> str:
 
 
 def _partly(known: _Known) -> Iterator[RaceRemark]:
+    named = set(known.record.track.pipelines)
     # Action lines and other pipelines name some that no task and no index does.
-    others = (name for name in known.ran if not _of_elasticsearch(name))
-    for name in dict.fromkeys((*known.expected, *others)):
+    for name in dict.fromkeys((*known.expected, *known.ran)):
+        if comes_with_elasticsearch(name) and name not in named:
+            continue  # a template of Elasticsearch's names it, or one of its pipelines, and nobody asked for it
         pipeline = known.ran.get(name)
         if pipeline and pipeline.count and pipeline.work and pipeline.work.told:
             text = f"ingest pipeline {name}, {pipeline.count} documents: {_in_words(pipeline.work.told)}"

@@ -46,7 +46,8 @@ def _is_within(task: Task, share: float, mode: str) -> bool:
         return False
     if mode == Mode.SMOKE:  # of a handful of requests one is more than any share that somebody would accept
         return _failed(task) < _sent(task)
-    rally = (task.rally.error_rate or 0.0) if task.rally else 0.0
+    # Where Rally kept some requests only, its rate is that of these; the counts are of all.
+    rally = (task.rally.error_rate or 0.0) if task.rally and task.times_kept is None else 0.0
     measured = task.errors.normal <= share * task.samples.normal + _ROUNDING
     return measured and rally <= share + _ROUNDING and _failed(task) <= share * _sent(task) + _ROUNDING
 

@@ -101,7 +101,7 @@ def _throughout(task: str, answers: Sequence[SearchAnswer], mine: Sequence[StepC
 
 
 def searches_incomplete(record: Record, _: BenchmarkSpec) -> Violation | None:
-    """Return that a search of the schedule, sent once more after its task, was answered in part only."""
+    """Return that a search of the schedule was answered in part only: sent once more after its task, or measured."""
     for answer in (it for each in _after(record.requests or RequestEvidence()).values() for it in each):
         if answer.items_failed:
             what = f"{answer.items_failed} of {answer.items} searches in it failed{_because(answer)}"
@@ -116,7 +116,20 @@ def searches_incomplete(record: Record, _: BenchmarkSpec) -> Violation | None:
             f"task {answer.task}: its search was sent once more after the task, and {what}; Rally counts such an "
             "answer as success",
         )
+    for text in _measured_in_part(record, allowed=False):
+        return Violation(Reason.SEARCHES_INCOMPLETE, f"{text}; Rally counts such an answer as success")
     return None
+
+
+def _measured_in_part(record: Record, *, allowed: bool) -> Iterator[str]:
+    """Yield which measured searches were answered in part, of those that allow it, or of the others."""
+    answers = _after(record.requests or RequestEvidence())
+    for task in record.tasks:
+        mine, which = answers.get(task.task, ()), f"of its {task.samples.normal} measured searches"
+        if task.shards_failed and any(it.parts_wanted for it in mine) is allowed:
+            yield f"task {task.task}: {task.shards_failed} {which} had failed shards"
+        if task.timed_out and any(it.timeout_wanted for it in mine) is allowed:
+            yield f"task {task.task}: {task.timed_out} {which} timed out"
 
 
 def _because(answer: SearchAnswer) -> str:
@@ -128,7 +141,7 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
     if record.outcome.reason is not None:
         return
     evidence = record.requests or RequestEvidence()
-    if text := _joined([*_without_hits(evidence), *_lines_without_hits(record)]):
+    if text := _joined([*_without_hits(evidence), *_measured_without_hits(record), *_lines_without_hits(record)]):
         yield RaceRemark(Reason.SEARCHES_WITHOUT_HITS, text)
     if text := _joined([*_in_doubt(record, evidence), *_lines_not_asked(record)]):
         yield RaceRemark(Reason.SEARCHES_IN_DOUBT, text)
@@ -152,6 +165,17 @@ def _without_hits(evidence: RequestEvidence) -> Iterator[str]:
             yield f"task {task}: its search found nothing{where}, sent once more after the task"
         for it in (it for it in answers if it.items_without_hits and not _found_nothing(it)):
             yield f"task {task}: {it.items_without_hits} of {it.items} searches in it found nothing, {_SENT_AGAIN}"
+
+
+def _measured_without_hits(record: Record) -> Iterator[str]:
+    """Yield the tasks that found nothing while they ran, unless what was sent after them is said to find nothing."""
+    answers, sent = _after(record.requests or RequestEvidence()), _requests(record)
+    for task in record.tasks:
+        mine = answers.get(task.task, ())
+        # Of a search that does not count its hits Rally says 0, too; of one in pages it says nothing then.
+        counted = any(it.hits_exact for it in mine) or task.type in SEARCHES - {"search"}
+        if task.most_hits == 0 and counted and not (mine and all(map(_found_nothing, mine))):
+            yield f"task {task.task}: none of its {sent[task.task]} searches found anything while it ran"
 
 
 def _found_nothing(answer: SearchAnswer) -> bool:
@@ -199,6 +223,7 @@ def _in_doubt(record: Record, evidence: RequestEvidence) -> Iterator[str]:
             yield f"task {answer.task}: {answer.failed} of {answer.shards} shards failed, which the search allows"
         if answer.timed_out and answer.timeout_wanted:
             yield f"task {answer.task}: its search ended at the timeout that it names: its times are that timeout"
+    yield from (f"{text}, which the search allows" for text in _measured_in_part(record, allowed=True))
     for step in evidence.steps:
         requests = sum(sent.get(task, 0) for task in step.searches)
         counted = step.queries if drawn.isdisjoint(step.searches) else step.anywhere

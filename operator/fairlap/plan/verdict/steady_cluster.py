@@ -79,8 +79,9 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
     repeating = _repeating(record)
     searching = [task for task in record.tasks if _searches(task) or task.task in repeating]
     requests = {task.task: task.samples.warmup + task.samples.normal for task in searching}
+    varying = {it.task for it in record.requests.answers if it.drawn} - repeating if record.requests else set()
     for of_task in record.course.caches:
-        if text := _cached(of_task, requests.get(of_task.task, 0)):
+        if text := _cached(of_task, requests.get(of_task.task, 0), varies=of_task.task in varying):
             yield RaceRemark(Reason.CACHE_MEASURED, text)
     if record.target is None and (text := _uneven(record)):
         yield RaceRemark(Reason.REQUESTS_UNEVEN, text)
@@ -202,12 +203,14 @@ def _repeating(record: Record) -> set[str]:
     return {it.task for it in record.requests.answers if not it.drawn} if record.requests else set()
 
 
-def _cached(caches: TaskCaches, requests: int) -> str:
+def _cached(caches: TaskCaches, requests: int, *, varies: bool) -> str:
     """Return a sentence when most of a searching task's look-ups were answered by a cache, else ""."""
     for kind, hits, misses in (
         ("request", caches.request_hits, caches.request_misses),
         ("query", caches.query_hits, caches.query_misses),
     ):
+        if varies and kind == "query":
+            continue  # a filter that searches share is in it, however much they differ
         looked = (hits or 0) + (misses or 0)
         if requests and hits and hits >= _CACHED_SHARE * max(looked, requests):
             return (

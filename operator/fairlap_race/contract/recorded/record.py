@@ -357,6 +357,10 @@ class Task:
     fewest_hits: int | None = None
     """of a successful search, as far as Elasticsearch counted; None where nothing is found by it"""
     most_hits: int | None = None
+    timed_out: int | None = None
+    """measured searches that did, as Rally read it; None for none, and where it does not read that"""
+    shards_failed: int | None = None
+    """measured searches of which shards failed, likewise"""
     bulk_trouble: BulkTrouble | None = None
     """None where no bulk met any"""
     clock_shift_seconds: float | None = None

@@ -92,6 +92,8 @@ class SampleFile:
                 if task not in self._hits or not low <= hits <= high:
                     self._hits[task] = min(low, hits), max(high, hits)
                     lines.append("=" + json.dumps([task, hits]) + "\n")
+            if success and int(sample.sample_type) == 1 and any(parts := _in_part(meta)):
+                lines.append("?" + json.dumps([task, *parts]) + "\n")
         self.count += len(samples)
         self._out.write("".join(lines))
         self._out.flush()
@@ -121,6 +123,13 @@ def documents_lost(meta: dict[str, Any], sent: float, unit: str) -> int:
     if unit != "docs" or not meta.get("error-count") or not isinstance(taken, int | float):
         return 0
     return max(0, round(sent - taken))
+
+
+def _in_part(meta: dict[str, Any]) -> tuple[int, int]:
+    """Return 1 for a search that timed out, and 1 for one with failed shards, where Rally read that; else 0."""
+    shards = meta.get("shards")
+    failed = shards.get("failed") if isinstance(shards, dict) else None
+    return int(meta.get("timed_out") is True), int(isinstance(failed, int) and failed > 0)
 
 
 def _error_text(meta: dict[str, Any]) -> str:

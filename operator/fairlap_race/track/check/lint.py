@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairlap_race.contract.index_settings import NO_PIPELINE
+from fairlap_race.contract.index_settings import NO_PIPELINE, comes_with_elasticsearch
 from fairlap_race.contract.reasons import Reason
 
 SLOW_DOCUMENTS_PER_SECOND = 5000
@@ -141,8 +141,8 @@ def pipeline_not_created(facts: TrackFacts) -> Iterator[Remark]:
         pipeline = task.params.get("pipeline") if task.kind == "bulk" else None
         if not isinstance(pipeline, str) or pipeline in NO_PIPELINE or pipeline in created:
             continue
-        if pipeline.startswith(".") or "@" in pipeline or pipeline in ("logs-default-pipeline",):
-            continue  # Elasticsearch brings pipelines of such names along
+        if comes_with_elasticsearch(pipeline):
+            continue
         late = pipeline in later
         if facts.existing_cluster and not late:
             continue

@@ -37,6 +37,7 @@ def of_1000(raced: rec.Record) -> rec.Record:
 
 
 DEFAULT, FINAL = {"default_pipeline": "p"}, {"final_pipeline": "p"}
+PARTLY = ProcessorWork(9, 500, told=tuple(ProcessorCount(place, "set", 9, 1) for place in range(1, 8)))
 
 
 @pytest.mark.parametrize(
@@ -55,6 +56,10 @@ DEFAULT, FINAL = {"default_pipeline": "p"}, {"final_pipeline": "p"}
         record(pipeline("q")),
         record(pipeline("q", count=0, work=NEVER)),
         record(pipeline("logs@json-pipeline", work=NEVER)),
+        # Elasticsearch's own, which a template of its names and nobody asked for.
+        record(pipeline("logs@default-pipeline", work=NEVER), default_pipeline="logs@default-pipeline"),
+        record(pipeline("logs-default-pipeline", work=NEVER), default_pipeline="logs-default-pipeline"),
+        record(pipeline("logs-default-pipeline", work=PARTLY)),
         # Nothing was indexed into it.
         replace(record(**DEFAULT), indices=(replace(INDEX, indexed=0, default_pipeline="p"),)),
         replace(record(**DEFAULT), indices=(replace(INDEX, indexed=None, default_pipeline="p"),)),
@@ -85,7 +90,6 @@ def test_what_was_not_applied(bad: rec.Record, words: str) -> None:
 
 
 EMPTY = pipeline(count=0, work=ProcessorWork())
-PARTLY = ProcessorWork(9, 500, told=tuple(ProcessorCount(place, "set", 9, 1) for place in range(1, 8)))
 
 
 @pytest.mark.parametrize(
@@ -113,9 +117,9 @@ PARTLY = ProcessorWork(9, 500, told=tuple(ProcessorCount(place, "set", 9, 1) for
         (record(pipeline(work=PARTLY), named=("p",)), Reason.PIPELINE_PARTLY_APPLIED, "; and 2 more"),
         # Named by action lines, or by another pipeline.
         (record(pipeline("q", work=FAILED)), Reason.PIPELINE_PARTLY_APPLIED, "q, 1000 documents: processor 1 (set)"),
-        # Elasticsearch's own, which a template names and nobody asked for.
+        # Elasticsearch's own, which the track asks for.
         (
-            record(pipeline("logs@default-pipeline", work=NEVER), default_pipeline="logs@default-pipeline"),
+            record(pipeline("logs@default-pipeline", work=NEVER), named=("logs@default-pipeline",)),
             Reason.PIPELINE_PARTLY_APPLIED,
             "never ran",
         ),

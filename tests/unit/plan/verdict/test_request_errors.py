@@ -66,6 +66,16 @@ def test_rallys_own_error_rate_is_held_to_it_too() -> None:
     assert violation and "race.allow.errorRate accepts 1 %" in violation.message
 
 
+def test_of_the_requests_that_rally_kept_its_error_rate_says_nothing() -> None:
+    record = failed(normal=1, of=(0, 10_000), share=0.001)
+    rally = replace(record.tasks[0].rally, error_rate=0.01)  # type: ignore[type-var]
+    told = replace(record, tasks=(replace(record.tasks[0], rally=rally, times_kept=100),))
+    assert first_violation(told, allowing(0.001)) is None
+    assert Reason.ERRORS_ACCEPTED in {it.reason for it in remarks(told, [], "")}
+    violation = first_violation(told, allowing(0.00001))
+    assert violation and "1 of 10000 requests failed" in violation.message
+
+
 @given(st.integers(0, 50), st.integers(0, 500), st.floats(0.001, 0.9))
 def test_what_is_accepted_is_said(warmup: int, normal: int, share: float) -> None:
     record = failed(warmup, normal, share)

@@ -131,6 +131,81 @@ def test_good_neighbours(step: StepCounters, answer: SearchAnswer) -> None:
     assert first_violation(found, spec()) is None and not said(found)
 
 
+def measured(answers: tuple[SearchAnswer, ...] = (ANSWER,), **said: Any) -> rec.Record:
+    """Return a record of searches of which Rally read this while it measured them."""
+    evidence = RequestEvidence((STEP,), answers, {} if answers else {"find": "because"})
+    return replace(SEARCHING, tasks=(BULK, replace(FIND, **said)), requests=evidence)
+
+
+@pytest.mark.parametrize(
+    ("answers", "seen", "words"),
+    [
+        ((ANSWER,), {"timed_out": 20}, "20 of its 30 measured searches timed out"),
+        ((ANSWER,), {"shards_failed": 1, "timed_out": 20}, "1 of its 30 measured searches had failed shards"),
+        ((), {"timed_out": 20}, "20 of its 30 measured searches timed out"),
+        (
+            (replace(ANSWER, parts_wanted=True),),
+            {"shards_failed": 2, "timed_out": 1},
+            "1 of its 30 measured searches timed out",
+        ),
+    ],
+)
+def test_measured_searches_that_were_answered_in_part_void_a_race(
+    answers: tuple[SearchAnswer, ...], seen: dict[str, int], words: str
+) -> None:
+    violation = first_violation(measured(answers, **seen), spec())
+    assert violation is not None and violation.reason is Reason.SEARCHES_INCOMPLETE
+    assert violation.message == f"task find: {words}; Rally counts such an answer as success"
+
+
+@pytest.mark.parametrize(
+    ("answer", "seen", "words"),
+    [
+        (replace(ANSWER, parts_wanted=True), {"shards_failed": 2}, "2 of its 30 measured searches had failed shards"),
+        (replace(ANSWER, timeout_wanted=True), {"timed_out": 3}, "3 of its 30 measured searches timed out"),
+    ],
+)
+def test_measured_searches_that_may_be_answered_in_part_are_remarked(
+    answer: SearchAnswer, seen: dict[str, int], words: str
+) -> None:
+    found = measured((answer, replace(ANSWER, drawn=True)), **seen)
+    assert first_violation(found, spec()) is None
+    assert [it.text for it in remarks(found, [], "") if it.reason is Reason.SEARCHES_IN_DOUBT] == [
+        f"task find: {words}, which the search allows"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "answers", "most", "told"),
+    [
+        ("search", (replace(ANSWER, drawn=True),), 0, True),
+        ("search", (ANSWER,), 1, False),
+        ("search", (ANSWER,), None, False),
+        ("search", (), 0, False),  # Rally says 0, too, where Elasticsearch was told not to count
+        ("search", (replace(ANSWER, hits=None, hits_exact=False),), 0, False),
+        ("search", (replace(ANSWER, hits=2, hits_exact=False),), 0, False),  # suggestions, which are no hits
+        ("paginated-search", (), 0, True),
+    ],
+)
+def test_measured_searches_of_which_none_found_anything_are_remarked(
+    kind: str, answers: tuple[SearchAnswer, ...], most: int | None, told: bool
+) -> None:
+    found = measured(answers, type=kind, most_hits=most)
+    assert first_violation(found, spec()) is None
+    assert [it.text for it in remarks(found, [], "") if it.reason is Reason.SEARCHES_WITHOUT_HITS] == (
+        ["task find: none of its 40 searches found anything while it ran"] if told else []
+    )
+
+
+def test_searches_that_never_find_anything_are_remarked_once() -> None:
+    (text,) = (
+        it.text
+        for it in remarks(measured((replace(ANSWER, hits=0),), most_hits=0), [], "")
+        if it.reason is Reason.SEARCHES_WITHOUT_HITS
+    )
+    assert text == "task find: its search found nothing in t, sent once more after the task"
+
+
 def test_an_answer_before_a_task_decides_nothing() -> None:
     before = replace(ANSWER, when="before", failed=1, hits=0)
     found = replace(SEARCHING, requests=RequestEvidence((STEP,), (before, ANSWER)))

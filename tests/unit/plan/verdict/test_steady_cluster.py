@@ -242,6 +242,21 @@ def test_a_raw_request_that_repeats_its_search_measured_the_cache(drawn: bool | 
     assert (Reason.CACHE_MEASURED in {it.reason for it in remarks(record, [], "")}) is remarked
 
 
+@pytest.mark.parametrize(
+    ("kind", "drawn", "remarked"),
+    [
+        ("query", (True, True), False),  # of searches that differ, a filter that they share is no repetition
+        ("query", (False,), True),
+        ("query", (), True),
+        ("request", (True, True), True),
+    ],
+)
+def test_which_cache_is_judged_of_searches_that_are_drawn(kind: str, drawn: tuple[bool, ...], remarked: bool) -> None:
+    answers = tuple(SearchAnswer("bulk", drawn=it, shards=1, hits=1, request=str(n)) for n, it in enumerate(drawn))
+    record = replace(raced(caches(900, 10, kind)), requests=RequestEvidence(answers=answers))
+    assert (Reason.CACHE_MEASURED in {it.reason for it in remarks(record, [], "")}) is remarked
+
+
 def test_a_task_without_requests_is_no_cause() -> None:
     record = raced(caches(5, 0), samples=Counts())
     assert Reason.CACHE_MEASURED not in {it.reason for it in remarks(record, [], "")}

@@ -57,6 +57,24 @@ def test_a_client_that_hangs_since_the_warm_up_is_in_the_plan():
     assert record.schedule is not None and record.schedule.slowest_share == 0.0 and not record.keeps_schedule
 
 
+def test_a_planned_rate_is_never_that_of_one_request():
+    task = TASK.replace("}", ', "timed": true}')
+    one_each = [line(start=10 + client / 10, seconds=0.05, units=1, client=client) for client in range(100)]
+    record = task_record(tally([task.replace("null", "10"), *one_each])[0], None)
+    assert record.rate is None and record.schedule_share is None and record.keeps_schedule
+    own = task.replace("}", ', "own_schedule": true}')
+    rare = [line(start=10.0 * n, seconds=0.05, units=1) for n in range(1, 4)]
+    assert task_record(tally([own, *rare])[0], None).rate == 0.1
+    assert task_record(tally([own, *rare[:1]])[0], None).rate is None
+
+
+def test_planned_bursts_leave_windows_out():
+    bursts = [line(start=2.5 * n, seconds=0.05, units=1, client=client) for n in range(12) for client in range(50)]
+    for task in (TASK.replace("null", "20"), TASK.replace("}", ', "own_schedule": true}')):
+        windows = task_record(tally([task, *bursts])[0], None).windows
+        assert windows is not None and windows.median is None and "one of each of 50 clients" in windows.left_out
+
+
 def test_support_of_percentiles():
     assert support(0) == {}
     assert support(1) == {"p100": 1}

@@ -13,8 +13,10 @@ from fairlap_race.contract.recorded.task_load import TaskLoad
 from fairlap_race.rally.schedule import ON_TIME, Drift, judge_lateness, with_lateness
 
 
-def drift(starts, planned, busy=0.01, client=0, into=None):
+def drift(starts, planned, busy=0.01, client=0, into=None, warmed_up=None):
     found = Drift() if into is None else into
+    if warmed_up is not None:
+        found.join(client, warmed_up)
     for start, due in zip(starts, planned, strict=True):
         found.add(client, start, start - due, busy)
     return found
@@ -49,6 +51,15 @@ def test_too_little_to_tell():
     assert drift([0, 10], [0, 1]).share() is None
     assert drift([n / 1000 for n in range(100)], [0.0] * 100).busy_share(1) is None
     assert Drift().share() is None
+
+
+def test_one_request_of_each_client_has_no_rate_and_no_share():
+    found = Drift()
+    for client in range(20):
+        drift([client / 2], [client / 2], client=client, into=found)
+    assert found.share() is None and found.record() is not None
+    # All planned for one moment and sent one after the other.
+    assert drift(even(20, 2), [0.0] * 20).share() == 0.0
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(0, 1e4), st.floats(0, 1e3), st.floats(0, 100)), max_size=50))
@@ -107,7 +118,7 @@ def test_whose_fault_it_is_that_k6_is_late(answers, late, how):
 def test_a_standing_backlog_of_the_warm_up_is_seen() -> None:
     """Three seconds too late each, and just enough capacity to stay so: the rate is kept, the latencies are not."""
     planned = even(400, 20.0)
-    found = drift([due + 3.0 for due in planned], planned)
+    found = drift([due + 3.0 for due in planned], planned, warmed_up=3.0)
     record = found.record()
     assert found.share() == 1.0
     assert record is not None and record.has_backlog and not record.has_slow_client
@@ -119,15 +130,33 @@ def test_a_standing_backlog_of_the_warm_up_is_seen() -> None:
 def test_a_backlog_that_is_worked_off_counts_as_long_as_it_lasts(drained: int, said: bool) -> None:
     planned = even(400, 20.0)
     waits = [2.0 * (drained - n) / drained if n < drained else 0.0 for n in range(400)]
-    record = drift([due + wait for due, wait in zip(planned, waits, strict=True)], planned).record()
+    record = drift([due + wait for due, wait in zip(planned, waits, strict=True)], planned, warmed_up=2.0).record()
     assert record is not None and record.backlog_requests <= drained
     assert record.has_backlog is said or drained - record.backlog_requests == 1
 
 
 def test_a_wait_that_arises_while_it_is_measured_is_latency_not_backlog() -> None:
     planned = even(400, 20.0)
-    record = drift([due + (3.0 if n > 20 else 0.0) for n, due in enumerate(planned)], planned).record()
+    record = drift([due + (3.0 if n > 20 else 0.0) for n, due in enumerate(planned)], planned, warmed_up=0.0).record()
     assert record is not None and record.backlog_requests == 0
+
+
+def test_without_a_warm_up_nothing_waits_for_it() -> None:
+    planned = even(400, 20.0)
+    record = drift([due + 3.0 for due in planned], planned).record()
+    assert record is not None and record.backlog_requests == 0
+
+
+def test_clients_that_begin_all_at_once_have_no_backlog() -> None:
+    """A hundred with one request a second each, which one process sends one after the other, 0.36 ms apart."""
+    found = Drift()
+    for client in range(100):
+        planned = even(30, 1.0, 5.0)
+        found.join(client, 4.05)
+        drift([due + client * 0.00036 for due in planned], planned, client=client, into=found)
+    record = found.record()
+    assert record is not None and record.backlog_requests == 0 and not record.has_backlog
+    assert Task("search", schedule_share=found.share(), schedule=record).keeps_schedule
 
 
 def eight(slow: float, seconds: float = 60.0, per_second: float = 5.0) -> Drift:
@@ -212,22 +241,24 @@ def test_a_client_that_was_done_in_the_warm_up_is_none_of_them(end: float) -> No
     )
 )  # fmt: skip
 def test_any_plan_against_counting_it_request_by_request(clients: list[tuple[int, int, int]]) -> None:
-    """Plans with an even interval (in hundredths of a second), and how long each request waits for its turn."""
+    """Plans with an even interval (in hundredths of a second), how long requests take, and by how much all are late."""
     found, sent, due, behind = Drift(), 0, 0, 0
     for client, (count, interval, seed) in enumerate(clients):
-        dice, slowness = random.Random(seed), seed % 3 * 0.1
+        dice, slowness, late = random.Random(seed), seed % 3 * 0.1, seed % 4 * 0.0123
         planned = [n * interval / 100 for n in range(count)]
-        starts, free = [], 0.0
+        starts, free, waits = [], dice.uniform(-1, 1), True
+        found.join(client, free)
         for at in planned:
-            free = max(at, free) + dice.uniform(0, slowness)
-            starts.append(free)
-        drift(starts, planned, client=client, into=found)
+            start, busy = max(at + late, free), dice.uniform(0, slowness)
+            waits = waits and at < free and start - at > ON_TIME
+            behind += waits
+            found.add(client, start, start - at, busy)
+            starts.append(start)
+            free = start + busy
         sent += count
         # Its plan goes on beyond its last request: each moment of it until then counts, the first is the first start.
         until = starts[-1] - starts[0] + 1e-9
         due += max(count, sum(n * interval / 100 <= until for n in range(int(100 * until) + 2)))
-        waits = [start - at for start, at in zip(starts, planned, strict=True)]
-        behind += next((n for n, wait in enumerate(waits) if wait <= ON_TIME + 1e-12), count)
     record = found.record()
     if record is None:
         return

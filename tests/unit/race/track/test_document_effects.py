@@ -36,6 +36,15 @@ T = bulk(("t", 1000))
         ([T, act("delete-index")], {}, [UncountedTask("delete-index", "t", DELETED, 1000)]),
         ([T, act("delete-index", index=["x", "t"])], {}, [UncountedTask("delete-index", "t", DELETED, 1000)]),
         ([T, act("delete-index", index="x")], {"t": 1000}, []),
+        # As Rally resolves it, without a name, from the indices or data streams of the track.
+        ([T, act("delete-index", indices=["main"])], {"t": 1000}, []),
+        ([T, act("delete-index", indices=["x,t"])], {}, [UncountedTask("delete-index", "t", DELETED, 1000)]),
+        ([T, act("delete-data-stream", data_streams=["s"])], {"t": 1000}, []),
+        (
+            [T, act("delete-data-stream", data_streams=["s", "t"])],
+            {},
+            [UncountedTask("delete-data-stream", "t", DELETED, 1000)],
+        ),
         (
             [T, act("delete-data-stream", data_stream="t*")],
             {},

@@ -81,6 +81,22 @@ def test_the_fewest_and_the_most_hits_of_searches_are_kept(tmp_path):
     assert (record.fewest_hits, record.most_hits) == (3, 9)
 
 
+def test_measured_searches_that_were_answered_in_part_are_counted(tmp_path):
+    """As in Rally's runner with detailed-results; of its pages Rally reads no shards."""
+    late, failed = {"timed_out": True}, {"timed_out": False, "shards": {"total": 5, "failed": 4}}
+    whole = {"success": True, "timed_out": False, "shards": {"total": 5, "failed": 0}}
+    metas = [late, {**late, **failed, "timed_out": True}, failed, whole, {"shards": 5}, {"shards": {"failed": None}}]
+    observer = Observer(tmp_path)
+    observer.samples([sample(meta=meta) for meta in metas])
+    observer.samples([sample(kind=0, meta=late), sample(meta={**late, "success": False})])
+    with (tmp_path / SAMPLES).open() as lines:
+        record = task_record(tally(lines)[0], None)
+    assert (record.timed_out, record.shards_failed) == (2, 2) and record.samples.normal == 7
+    with (tmp_path / SAMPLES).open() as lines:
+        record = task_record(tally(line for line in lines if line[0] != "?")[0], None)
+    assert (record.timed_out, record.shards_failed) == (None, None), "nothing was read of it"
+
+
 def driver(step, recent=(), steps=3):
     return SimpleNamespace(
         current_step=step,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from fairlap_race.contract.codec import encode
 from fairlap_race.contract.recorded.track_record import TrackRecord, TrackTask
-from fairlap_race.contract.specification.capacity_search import CapacitySearch
+from fairlap_race.contract.specification.capacity_search import CapacitySearch, is_kept
 from fairlap_race.contract.specification.sweep import SEARCH, SweepSpec, search_steps
 from fairlap_race.rally.inside import search_rates
 from fairlap_race.rally.inside.steps_in_the_track import SWEEP
@@ -68,6 +71,22 @@ def test_a_search_on_stand_ins_for_rallys_own(tmp_path: Path) -> None:
     other = SimpleNamespace(name="other", params={})
     assert module.schedule_for(SimpleNamespace(task=other), None).task_progress_control == "rally's"
     assert not other.params and "target-throughput" not in pause.params
+
+
+def test_clients_that_begin_all_at_once_keep_the_objective() -> None:
+    """A hundred with one request a second each, which one process sends one after the other, 0.36 ms apart."""
+    probe, about = search_rates.ProbeSamples(), replace(ABOUT, percentile="p99", millis=500.0)
+    for due in range(30):
+        for client in range(100):
+            wait = client * 0.00036
+            probe.add(
+                SimpleNamespace(
+                    latency=wait + 0.01, service_time=0.01, processing_time=0.01, client_id=client,
+                    request_start=due + wait, request_meta_data={},
+                )
+            )  # fmt: skip
+    found = probe.measured("p99")
+    assert found.millis == pytest.approx(45.28) and is_kept(about, found)
 
 
 def test_a_probe_without_an_answer_keeps_nothing(tmp_path: Path) -> None:

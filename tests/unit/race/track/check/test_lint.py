@@ -61,6 +61,7 @@ CODE = TaskFacts("code", "my-own", custom=True)
         ([CREATE, CODE, bulk(params={"pipeline": "p"})], []),
         ([CREATE, bulk(params={"pipeline": "_none"})], []),
         ([CREATE, bulk(params={"pipeline": "logs@default-pipeline"})], []),
+        ([CREATE, bulk(params={"pipeline": "logs-default-pipeline"})], []),
         ([CREATE, put("unused"), bulk()], ["pipeline-not-used"]),
         ([CREATE, put("unused"), bulk(custom=True)], []),
         ([CREATE, put("unused"), search()], []),
