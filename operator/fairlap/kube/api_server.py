@@ -1,7 +1,9 @@
 """The operator's requests to the API server: a transport that knows paths and no meaning."""
 
+import asyncio
 import json
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
@@ -16,13 +18,21 @@ from fairlap.api.small_metadata import shrink_metadata
 from fairlap.kube.api_error import ApiError
 
 _TIMEOUT_SECONDS: Final = 30.0
+_WRITE_SECONDS: Final = 65.0
+"""longer than the API server gives a request (--request-timeout): only its answer says that a webhook hung"""
+_WRITES_AT_ONCE: Final = 16
+"""into one namespace, whose webhooks may hang: all others have connections left"""
+_CONNECTIONS: Final = 100
 _METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 _WHOLE: Final = "application/json"
 _PAGES: Final = {_WHOLE: 25, _METADATA: 100}
 """objects a page: anybody may make one of 1 MB, and a page is held three times, as bytes, text and objects"""
 MOST_PAGE: Final = 2 << 20
-"""characters of a page that is read at once: of lists in lists objects take thirty times the memory of their text"""
+"""bytes of a page that is read at once: of lists in lists objects take thirty times the memory of their text"""
+_CHUNK_BYTES: Final = 1 << 16
+_UNREADABLE: Final = "the answer cannot be read"
 Kept = TypeVar("Kept")
+Part = TypeVar("Part", Json, list[Json])
 
 REQUESTS = Counter("fairlap_api_requests", "Requests to the API server", ["method", "resource", "code"])
 SECONDS = Histogram("fairlap_api_request_seconds", "Time of requests to the API server", ["method"])
@@ -34,6 +44,10 @@ _PATHS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
+class _PageTooLargeError(Exception):
+    """A page of a list has more than MOST_PAGE bytes, of which the others were not read."""
+
+
 class ApiServer:
     """Requests to one API server; made by `connect`, to be closed with `close`."""
 
@@ -41,6 +55,7 @@ class ApiServer:
         self._api = api
         self.may_write: Callable[[], bool] = lambda: True
         """asked before every write but that of the Lease itself: whether this operator still leads"""
+        self._writes: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(_WRITES_AT_ONCE))
 
     @staticmethod
     async def connect() -> "ApiServer":
@@ -50,7 +65,7 @@ class ApiServer:
             config.load_incluster_config(client_configuration=configuration)
         except config.ConfigException:
             await config.load_kube_config(client_configuration=configuration)
-        configuration.connection_pool_maxsize = 20
+        configuration.connection_pool_maxsize = _CONNECTIONS
         api = client.ApiClient(configuration)
         api.user_agent = "fairlap"
         return ApiServer(api)
@@ -87,7 +102,7 @@ class ApiServer:
         Raises ApiError: 403 where lists are not allowed, 404 where the kind does not exist.
         """
         query = {"limit": "1", **({"labelSelector": labels} if labels else {})}
-        return bool(json.loads(await self._text("GET", kind, namespace, query=query, accept=_METADATA))["items"])
+        return bool(_items(_object(await self._text("GET", kind, namespace, query=query, accept=_METADATA))))
 
     async def list_metadata(
         self, kind: str, namespaces: Iterable[str], query: Mapping[str, str] | None = None
@@ -116,8 +131,8 @@ class ApiServer:
 
         Every authenticated user may read them (system:discovery), unlike the CustomResourceDefinitions.
         """
-        answer: Json = json.loads(await self._text("GET", "OpenAPI", "", path))
-        return dict((answer.get("components") or {}).get("schemas") or {})
+        answer = _object(await self._text("GET", "OpenAPI", "", path))
+        return _part(_part(answer, "components", {}), "schemas", {})
 
     async def _pages(
         self, kind: str, namespace: str, query: Mapping[str, str], accept: str, keep: Callable[[Json], Kept | None]
@@ -128,20 +143,18 @@ class ApiServer:
         while True:
             page = {**query, "limit": str(limit), **({"continue": where} if where else {})}
             try:
-                text = await self._text("GET", kind, namespace, query=page, accept=accept)
-                if limit > 1 and len(text) > MOST_PAGE:
-                    limit = fewer(limit, len(text))
-                    continue
-                answer: Json = json.loads(text)
+                answer = _object(await self._text("GET", kind, namespace, query=page, accept=accept))
+            except _PageTooLargeError:
+                limit = max(1, limit // 4)
+                continue
             except ApiError as error:
                 # etcd has forgotten the version that the list began with: only a list from its beginning is whole.
                 if error.status != 410 or began_anew:
                     raise
                 found, where, began_anew = [], "", True
                 continue
-            items = answer["items"] or ()  # null when there is none
-            found += [kept for each in items if (kept := keep(each)) is not None]
-            where = str((answer.get("metadata") or {}).get("continue") or "")
+            found += [kept for each in _items(answer) if (kept := keep(each)) is not None]
+            where = str(_part(answer, "metadata", {}).get("continue") or "")
             if not where:
                 return found
 
@@ -197,7 +210,9 @@ class ApiServer:
     async def _request(
         self, method: str, kind: str, namespace: str, name: str = "", part: str = "", *, body: Json | None = None
     ) -> Json:
-        answer: Json = json.loads(await self._text(method, kind, namespace, name, part, body=body))
+        answer = _object(await self._text(method, kind, namespace, name, part, body=body))
+        if not isinstance(answer.get("metadata"), dict):  # which every object has
+            raise ApiError(0, _UNREADABLE)
         return answer
 
     async def _text(
@@ -220,20 +235,33 @@ class ApiServer:
         headers = {"Accept": accept, "Content-Type": content}
         began = time.monotonic()
         try:
-            status, text = await self._send(method, path, headers, body, query)
+            if method == "GET" or kind == "Lease":
+                status, text = await self._send(method, path, headers, body, query, _TIMEOUT_SECONDS)
+            else:
+                async with self._writes[namespace]:
+                    status, text = await self._send(method, path, headers, body, query, _WRITE_SECONDS)
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             REQUESTS.labels(method, plural, "none").inc()
             raise ApiError(0, f"no answer from the API server: {error!r}") from error
         finally:
             SECONDS.labels(method).observe(time.monotonic() - began)
         REQUESTS.labels(method, plural, str(status)).inc()
+        if text is None:
+            raise _PageTooLargeError
         if status >= 300:
             raise ApiError(status, _message(text))
         return text
 
     async def _send(
-        self, method: str, path: str, headers: dict[str, str], body: Json | None, query: Mapping[str, str] | None
-    ) -> tuple[int, str]:
+        self,
+        method: str,
+        path: str,
+        headers: dict[str, str],
+        body: Json | None,
+        query: Mapping[str, str] | None,
+        seconds: float,
+    ) -> tuple[int, str | None]:
+        """Return status and text of the answer; no text of a page that is too large and may have fewer objects."""
         serialized = await self._api.param_serialize(
             method=method,
             resource_path=path,
@@ -242,8 +270,12 @@ class ApiServer:
             body=body,
             auth_settings=["BearerToken"],
         )
-        response = await self._api.call_api(*serialized, _request_timeout=_TIMEOUT_SECONDS)
-        data: bytes = await response.read()
+        response = await self._api.call_api(*serialized, _request_timeout=seconds)
+        may_be_smaller = int((query or {}).get("limit", 1)) > 1
+        data = await read_at_most(response.response, MOST_PAGE if may_be_smaller else None)
+        if data is None:
+            response.response.close()  # or the rest of it would be read all the same
+            return int(response.status), None
         return int(response.status), data.decode(errors="replace")
 
 
@@ -257,9 +289,41 @@ def _path(prefix: str, plural: str, namespace: str, name: str, part: str) -> str
     return "/".join(part for part in (scope, plural, shown, part) if part)
 
 
-def fewer(limit: int, characters: int) -> int:
-    """Return how many objects to ask for where `limit` of them were more than MOST_PAGE characters."""
-    return max(1, limit * MOST_PAGE // (2 * characters))
+async def read_at_most(response: aiohttp.ClientResponse, most: int | None) -> bytes | None:
+    """Return the body of an answer; None when it has more than `most` bytes, of which no more are read then."""
+    parts, size = list[bytes](), 0
+    async for part in response.content.iter_chunked(_CHUNK_BYTES):
+        size += len(part)
+        if most is not None and size > most:
+            return None
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _object(text: str) -> Json:
+    """Return the JSON object of an answer. Raises ApiError for what somebody else, as a load balancer, has answered."""
+    try:
+        answer = json.loads(text)
+    except ValueError as error:
+        raise ApiError(0, _UNREADABLE) from error
+    if not isinstance(answer, dict):
+        raise ApiError(0, _UNREADABLE)
+    return answer
+
+
+def _items(answer: Json) -> list[Json]:
+    """Return the objects of a list, for which there is null when it has none. Raises ApiError."""
+    if "items" not in answer:
+        raise ApiError(0, _UNREADABLE)
+    return _part(answer, "items", [])
+
+
+def _part(answer: Json, key: str, empty: Part) -> Part:
+    """Return what an answer has under a key, `empty` where there is none or null. Raises ApiError for another type."""
+    part = answer.get(key)
+    if part is not None and not isinstance(part, type(empty)):
+        raise ApiError(0, _UNREADABLE)
+    return empty if part is None else part
 
 
 def _version(each: Json) -> tuple[str, str]:

@@ -2,12 +2,15 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from fairlap.kube.api_error import ApiError
-from fairlap.kube.api_server import MOST_PAGE, ApiServer, fewer
+from fairlap.kube.api_server import MOST_PAGE, ApiServer
+from fairlap.kube.lease import Lease
 from fairlap.runtime.objects.reads import list_owned, queued_versions
 
 
@@ -115,33 +118,64 @@ def test_of_each_page_only_what_is_needed_is_held_when_the_next_one_comes() -> N
     assert server.limits == {"25"}, "an object may have 1 MB"
 
 
-class Large(ApiServer):
-    """Objects of half a MB each, as many a page as are asked for."""
+class Body:
+    """The body of an answer, as aiohttp has it, which tells how much of it was read."""
 
-    def __init__(self, objects: int) -> None:
-        self.objects, self.limits = objects, list[int]()
+    def __init__(self, text: str) -> None:
+        self.content, self.text, self.read, self.closed = self, text.encode(), 0, False
 
-    async def _text(self, *_: Any, query: Any = None, **__: Any) -> str:
+    async def iter_chunked(self, size: int) -> AsyncIterator[bytes]:
+        for first in range(0, len(self.text), size):
+            self.read += len(part := self.text[first : first + size])
+            yield part
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Large:
+    """The client of an API server that has objects with so many characters; as many a page as are asked for."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        self.sizes, self.limits, self.bodies = sizes, list[int](), list[Body]()
+
+    async def param_serialize(self, query_params: list[tuple[str, str]], **_: Any) -> tuple[dict[str, str]]:
+        return (dict(query_params),)
+
+    async def call_api(self, query: dict[str, str], **_: Any) -> Any:
         first, limit = int(query.get("continue", 0)), int(query["limit"])
+        beyond = min(first + limit, len(self.sizes))
+        items = [
+            {"metadata": {"uid": str(n), "resourceVersion": "7", "labels": {"x": "x" * self.sizes[n]}}}
+            for n in range(first, beyond)
+        ]
+        meta = {"continue": str(beyond)} if beyond < len(self.sizes) else {}
         self.limits.append(limit)
-        beyond = min(first + limit, self.objects)
-        items = [{"metadata": {"uid": str(n)}, "spec": {"a": "x" * (1 << 19)}} for n in range(first, beyond)]
-        return json.dumps({"metadata": {"continue": str(beyond)} if beyond < self.objects else {}, "items": items})
+        self.bodies.append(Body(json.dumps({"metadata": meta, "items": items})))
+        return SimpleNamespace(status=200, response=self.bodies[-1])
 
 
-@pytest.mark.parametrize("size", [5 << 17, 9 << 20, 40 << 20, 10**9])
-@pytest.mark.parametrize("limit", [2, 25, 100])
-def test_a_page_that_is_too_large_is_asked_for_with_fewer_objects(limit: int, size: int) -> None:
-    assert 1 <= fewer(limit, max(size, MOST_PAGE + 1)) < limit
+LISTS: list[Callable[[ApiServer], Any]] = [
+    lambda server: server.list_objects("Benchmark", "ns", {}, lambda each: each["metadata"]["uid"]),
+    lambda server: server.list_versions("Benchmark", ["ns"]),
+]
 
 
-def test_pages_of_large_objects_are_small() -> None:
-    """Lists in lists take thirty times the memory of their text: 25 such objects at once ended the operator."""
-    server = Large(40)
-    assert asyncio.run(server.list_objects("Benchmark", "ns", {}, lambda each: each["metadata"]["uid"])) == [
-        str(number) for number in range(40)
-    ]
-    assert server.limits[0] == 25 and max(server.limits[1:]) << 19 < MOST_PAGE
+@pytest.mark.parametrize("ask", LISTS, ids=["whole", "metadata"])
+@pytest.mark.parametrize("sizes", [[1 << 19] * 40, [1_400_000] * 30, [17_000] * 30 + [1_400_000] * 3, [5 << 20] * 2])
+def test_of_a_page_that_is_too_large_no_more_is_read(ask: Callable[[ApiServer], Any], sizes: list[int]) -> None:
+    """A hundred objects of 1.4 MB each ended the operator, which read all of the page before it asked for fewer."""
+    large = Large(sizes)
+    assert list(asyncio.run(ask(ApiServer(large)))) == [str(number) for number in range(len(sizes))]  # type: ignore[arg-type]
+    for limit, body in zip(large.limits, large.bodies, strict=True):
+        assert body.read <= MOST_PAGE + (1 << 16) or limit == 1
+        assert body.closed is (body.read < len(body.text) or (limit > 1 and len(body.text) > MOST_PAGE))
+
+
+def test_small_objects_cost_no_more_requests() -> None:
+    large = Large([10_000] * 250)
+    asyncio.run(ApiServer(large).list_versions("Benchmark", ["ns"]))  # type: ignore[arg-type]
+    assert large.limits == [100, 100, 100]
 
 
 def test_lists_of_metadata_have_nothing_large() -> None:
@@ -212,12 +246,95 @@ def test_a_name_that_somebody_wrote_asks_for_nothing_else(
     kind: str, namespace: str, name: str, asked: str | None
 ) -> None:
     """An owner reference may name anything: its text led to any other path, with the operator's rights."""
-    paths = list[str]()
+    paths, there = list[str](), {"metadata": {"name": name}}
 
     class Asked(ApiServer):
         async def _send(self, method: str, path: str, *_: Any) -> tuple[int, str]:
             paths.append(path)
-            return 200, "{}"
+            return 200, json.dumps(there)
 
-    assert asyncio.run(Asked(None).find(kind, namespace, name)) == ({} if asked else None)  # type: ignore[arg-type]
+    assert asyncio.run(Asked(None).find(kind, namespace, name)) == (there if asked else None)  # type: ignore[arg-type]
     assert paths == ([asked] if asked else [])
+
+
+UNREADABLE = ["<html>maintenance</html>", "", "null", "[]", '"x"']
+
+
+class Maintenance(ApiServer):
+    """A load balancer that answers 200 in the API server's place."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(None)  # type: ignore[arg-type]
+        self.text = text
+
+    async def _send(self, *_: Any) -> tuple[int, str]:
+        return 200, self.text
+
+
+@pytest.mark.parametrize("text", [*UNREADABLE, "{}", '{"items": 3}'])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda server: server.find("Benchmark", "ns", "bm"),
+        lambda server: server.create({"kind": "Job", "metadata": {"name": "bm", "namespace": "ns"}}),
+        lambda server: server.list_metadata("Job", ["ns"]),
+        lambda server: server.has_any("Pod", "ns"),
+    ],
+    ids=["find", "create", "list", "any"],
+)
+def test_an_answer_that_cannot_be_read_is_none(ask: Any, text: str) -> None:
+    """A page of HTML ended races, as an error in the operator itself would."""
+    with pytest.raises(ApiError, match="cannot be read") as raised:
+        asyncio.run(ask(Maintenance(text)))
+    assert raised.value.unanswered
+
+
+@pytest.mark.parametrize("text", [*UNREADABLE, '{"components": 3}', '{"components": {"schemas": 3}}'])
+def test_schemas_that_cannot_be_read_are_no_answer(text: str) -> None:
+    with pytest.raises(ApiError, match="cannot be read"):
+        asyncio.run(Maintenance(text).read_schemas("apis/fairlap.dev/v1alpha1"))
+
+
+@pytest.mark.parametrize("text", UNREADABLE)
+def test_a_lease_outlives_answers_that_cannot_be_read(text: str) -> None:
+    assert asyncio.run(Lease(Maintenance(text), "ns/fairlap", "me", 60).renew()) is False
+
+
+class Hangs(ApiServer):
+    """Webhooks on what is written into one namespace do not answer."""
+
+    def __init__(self) -> None:
+        super().__init__(None)  # type: ignore[arg-type]
+        self.waiting, self.seconds = 0, dict[str, float]()
+
+    async def _send(self, method: str, path: str, *rest: Any) -> tuple[int, str]:
+        self.seconds[f"{method} {path}"] = rest[-1]
+        if method != "GET" and "/namespaces/hangs/" in path:
+            self.waiting += 1
+            await asyncio.sleep(3600)
+        return 200, json.dumps({"metadata": {"name": "x"}})
+
+
+def test_writes_that_hang_in_one_namespace_leave_connections_to_all_others() -> None:
+    """And they are waited for longer than the API server waits: only it can say that a webhook hung."""
+
+    async def all_of_them() -> Hangs:
+        server = Hangs()
+        jobs = [{"kind": "Job", "metadata": {"name": f"j{n}", "namespace": "hangs"}} for n in range(60)]
+        hanging = [asyncio.create_task(server.create(job)) for job in jobs]
+        await asyncio.sleep(0)
+        lease = {"kind": "Lease", "metadata": {"name": "l", "namespace": "other", "resourceVersion": "1"}}
+        await asyncio.wait_for(server.create({"kind": "Job", "metadata": {"name": "j", "namespace": "other"}}), 10)
+        await asyncio.wait_for(server.find("Job", "hangs", "j0"), 10)
+        await asyncio.wait_for(server.replace(lease), 10)
+        for each in hanging:
+            each.cancel()
+        return server
+
+    server = asyncio.run(all_of_them())
+    assert 0 < server.waiting <= 20
+    waits = {f"{name.split()[0]} {name.rsplit('/', 2)[-2]}": seconds for name, seconds in server.seconds.items()}
+    assert (
+        waits["GET jobs"] == waits["PUT leases"] == 30
+        and server.seconds["POST /apis/batch/v1/namespaces/other/jobs"] > 60
+    )

@@ -8,13 +8,11 @@ import json
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-import aiohttp
 from kopf._cogs.clients import api
 
-from fairlap.kube.api_server import MOST_PAGE
+from fairlap.kube.api_server import MOST_PAGE, read_at_most
 
 _LIMIT = "limit"
-_CHUNK_BYTES = 1 << 16
 
 
 async def get_page(url: str, **how: Any) -> Any:
@@ -30,17 +28,6 @@ async def get_page(url: str, **how: Any) -> Any:
         if content is not None:
             return json.loads(content)
         url = with_limit(url, max(1, limit // 4))
-
-
-async def read_at_most(response: aiohttp.ClientResponse, most: int | None) -> bytes | None:
-    """Return the body of an answer; None when it has more than `most` bytes, of which no more are read then."""
-    parts, size = list[bytes](), 0
-    async for part in response.content.iter_chunked(_CHUNK_BYTES):
-        size += len(part)
-        if most is not None and size > most:
-            return None
-        parts.append(part)
-    return b"".join(parts)
 
 
 def limit_of(url: str) -> int:
