@@ -4,6 +4,7 @@ Kubernetes bounds annotations alone (256 KiB an object). Labels, finalizers and 
 names in a reference as long, as an object has room for.
 """
 
+import hashlib
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
@@ -24,7 +25,9 @@ from fairlap.api.names import (
 
 MOST_FINALIZERS: Final = 20
 LONGEST_VALUE: Final = 1000
-"""of a name in a reference, a finalizer or an annotation"""
+"""of a name in a reference, a finalizer or a label"""
+_WHOLE: Final = 200
+"""characters of an annotation that is kept as it is"""
 FOREGROUND: Final = frozenset({"foregroundDeletion", "orphan"})
 """finalizers of a deletion that takes the children first"""
 OWN_FINALIZER: Final = f"{GROUP}/operator"
@@ -39,10 +42,10 @@ _REFERENCE: Final = ("apiVersion", "kind", "name", "uid", "controller")
 def shrink_metadata(meta: Json, annotations: Collection[str] = ()) -> None:
     """Drop, in place, what nobody reads of an object's metadata; `annotations`: the names of those that are read."""
     meta.pop("managedFields", None)
-    for part, kept in (("labels", _LABELS), ("annotations", annotations)):
+    for part, kept, small in (("labels", _LABELS, _cut), ("annotations", annotations, short_value)):
         if part in meta:
             there = meta[part] or {}
-            meta[part] = {name: _cut(there[name]) for name in kept if name in there}
+            meta[part] = {name: small(there[name]) for name in kept if name in there}
             if not meta[part]:
                 del meta[part]
     if references := meta.get("ownerReferences"):
@@ -51,6 +54,13 @@ def shrink_metadata(meta: Json, annotations: Collection[str] = ()) -> None:
         # Not ours: whoever would take it off the list that is left here would take all others off, too.
         others = [_cut(each) for each in finalizers if each not in (*FOREGROUND, OWN_FINALIZER)]
         meta["finalizers"] = [*(FOREGROUND & set(finalizers)), *others[:MOST_FINALIZERS]]
+
+
+def short_value(value: Any) -> Any:
+    """Return the value of an annotation, of a long one its hash: those that begin alike stay different."""
+    if not isinstance(value, str) or len(value) <= _WHOLE:
+        return value
+    return f"sha256:{hashlib.sha256(value.encode(errors='surrogatepass')).hexdigest()[:32]}"
 
 
 def small_reference(reference: Json) -> Json:

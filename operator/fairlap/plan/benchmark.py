@@ -9,6 +9,7 @@ uid is recorded, and only then is it let run; if it vanishes, the race has faile
 from dataclasses import replace
 
 from fairlap.api.phases import OVER
+from fairlap.plan.basis.deadline import begun_by
 from fairlap.plan.basis.seen import Plan, Seen
 from fairlap.plan.finish import finish
 from fairlap.plan.stages.beginning import begin
@@ -17,6 +18,7 @@ from fairlap.plan.stages.cleaning import cleaning
 from fairlap.plan.stages.provisioning import provisioning
 from fairlap.plan.stages.running import running
 from fairlap.plan.stages.starting import starting
+from fairlap.plan.transition import update
 
 
 def plan(seen: Seen) -> Plan:
@@ -33,6 +35,10 @@ def plan(seen: Seen) -> Plan:
 
 def _decide(seen: Seen) -> Plan:
     status = seen.status
+    step = status.step and begun_by(seen.now, status.step, "since", "job_started_at")
+    begun = begun_by(seen.now, update(status, step=step), "start_time")
+    if begun != status:
+        return Plan(begun)
     if status.phase is None:
         return begin(seen)
     if status.step is None:

@@ -123,6 +123,10 @@ class Places:
             self._turns.clear()
             self._aside.discard(uid)
 
+    def aside(self, leader: str) -> set[str]:
+        """Return the uids of the Benchmarks of a Comparison that are set aside."""
+        return self._led.get(leader, set()) & self._aside
+
     def leave_out(self, namespace: str) -> None:
         """Take out all Benchmarks of a namespace that cannot be read, "" for all; events bring them back."""
         for uid in self.uids_in(namespace):

@@ -56,3 +56,12 @@ def test_of_many_finalizers_those_that_count_stay_and_ours_is_not_shown_among_a_
     few = {"finalizers": ["fairlap.dev/operator", "example.com/f"]}
     shrink_metadata(few)
     assert few == {"finalizers": ["fairlap.dev/operator", "example.com/f"]}
+
+
+def test_annotations_that_begin_alike_stay_two() -> None:
+    def held(text: str) -> str:
+        meta: dict[str, Any] = {"annotations": {"read": text}}
+        shrink_metadata(meta, ("read",))
+        return str(meta["annotations"]["read"])
+
+    assert held("x" * LARGE + "1") != held("x" * LARGE + "2") and held("x" * 200) == "x" * 200

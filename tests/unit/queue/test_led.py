@@ -165,6 +165,16 @@ def test_who_is_not_there_lends_nothing() -> None:
     assert not places.turn("a").may_go and places.leader("a", "ns") == "c" and places.leader("a", "other") == ""
 
 
+def test_a_comparison_is_told_which_of_its_own_cannot_go_on() -> None:
+    places = Queue(comparison(), led(), led("b", "ns/upgrade-1b"), stranger()).places
+    places.set_aside("s")
+    assert places.aside("c") == set()
+    places.set_aside("a")
+    assert places.aside("c") == {"a"} and places.aside("s") == places.aside("nobody") == set()
+    places.take_back("a")
+    assert places.aside("c") == set()
+
+
 def test_a_place_is_lent_to_all_that_are_raced_in_turn_and_stays_one_place() -> None:
     together = replace(comparison(), current=(Current("ns/upgrade-1a", "a"), Current("ns/upgrade-1b", "b")))
     queue = Queue(together, led(), led("b", "ns/upgrade-1b"), led("d", "ns/upgrade-1d"), stranger())

@@ -1,9 +1,15 @@
 """How long something may take, and when to look again; the clock is an argument."""
 
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Final, NamedTuple, TypeVar
+
+from fairlap.api.base import Answer
+from fairlap.plan.basis.conditions import moment, stamp
 
 _SOONEST = 1.0
+_CLOCKS_DIFFER: Final = timedelta(minutes=5)
+"""by less than this those of two machines may, and the one that is behind only waits a little longer"""
+_Said = TypeVar("_Said", bound=Answer)
 
 
 class Deadline(NamedTuple):
@@ -24,6 +30,16 @@ class Deadline(NamedTuple):
     def passed(self, now: datetime) -> bool:
         """Return whether the time is over at `now`."""
         return self.left(now) <= timedelta(0)
+
+
+def begun_by(now: datetime, said: _Said, *fields: str) -> _Said:
+    """Return what we have said with `now` in place of times in these fields that are still to come.
+
+    A clock that was far ahead wrote them: what is counted from there would not pass for years.
+    """
+    times = {name: getattr(said, name) for name in fields}
+    ahead = {name: stamp(now) for name, at in times.items() if at and moment(at) - now > _CLOCKS_DIFFER}
+    return said.model_copy(update=ahead) if ahead else said
 
 
 def wake_in(now: datetime, *deadlines: Deadline) -> float:

@@ -75,7 +75,7 @@ class Children:
     ready_endpoints: int = 0
     """addresses behind the cluster's http service that take requests"""
     foreign: str = ""
-    """an object that has the name we need but is not ours, as a sentence"""
+    """what is in the way of an object that we need, as a sentence: one of others that has its name, or a quota"""
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,8 @@ class ComparisonSeen:
     turn: Turn
     races: Mapping[str, SeenRace] = field(default_factory=dict)
     """its Benchmarks by name"""
+    aside: frozenset[str] = frozenset()
+    """the uids of those that could not go on for so long that the place is not held for them any more"""
     foreign: str = ""
     """an object that has a name we need but is not ours, as a sentence"""
     refusal: str = ""

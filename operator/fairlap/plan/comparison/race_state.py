@@ -43,6 +43,8 @@ def race_state(seen: ComparisonSeen, block: CurrentBlock, race: RaceOfBlock) -> 
     if there is not None and there.uid == race.uid and there.phase != "Failed":
         if there.phase == "Succeeded":
             return RaceState(valid=True, there=there)
+        if race.uid in seen.aside:
+            return _set_aside(race) if seen.confirmed else RaceState(doubtful=True)
         words = there.progress or there.phase.lower() or "starting"
         if not there.suspended:
             return RaceState(words=words)
@@ -58,3 +60,11 @@ def race_state(seen: ComparisonSeen, block: CurrentBlock, race: RaceOfBlock) -> 
         return RaceState(valid=False, reason=BlockReason.RACE_DELETED, message=text)
     message = there.message or f"Benchmark {race.benchmark} failed"
     return RaceState(valid=False, reason=there.reason or BlockReason.FAILED, message=message, there=there)
+
+
+def _set_aside(race: RaceOfBlock) -> RaceState:
+    text = (
+        f"Benchmark {race.benchmark} could not go on: the API server refused what it asked, or each look ended in "
+        "an error; the operator's log says which"
+    )
+    return RaceState(valid=False, reason=BlockReason.RACE_REFUSED, message=text)

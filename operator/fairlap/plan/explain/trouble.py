@@ -37,6 +37,8 @@ class Trouble(NamedTuple):
     log: LogOf | None = None
     lacks_cpu: str = ""
     """What the scheduler or a kubelet said, with the pod, where it found too few processors; "" where others lack."""
+    since: datetime | None = None
+    """since when the container in trouble could be started; None where that is not known"""
 
 
 def load_generators(pods: Iterable[Json]) -> list[Json]:
@@ -144,7 +146,15 @@ def _of_pod(pod: Json) -> Iterator[Trouble]:
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
             yield _unscheduled(name, str(condition.get("message", "not scheduled")))
     for container in (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())):
-        yield from _of_container(name, container)
+        yield from (trouble._replace(since=_could_start(status)) for trouble in _of_container(name, container))
+
+
+def _could_start(status: Json) -> datetime | None:
+    """Return when the pod had its machine, or its last init container ended: who waits now comes after that."""
+    placed = [c.get("lastTransitionTime") for c in status.get("conditions", ()) if c["type"] == "PodScheduled"]
+    ended = [c.get("state", {}).get("terminated") or {} for c in status.get("initContainerStatuses", ())]
+    times = (parse_time(at) for at in (*placed, *(state.get("finishedAt") for state in ended)))
+    return max((at for at in times if at is not None), default=None)
 
 
 def _unscheduled(pod: str, words: str) -> Trouble:
@@ -263,4 +273,7 @@ def find_ending(pods: Sequence[Json]) -> tuple[Reason, str, LogOf | None]:
                 sentence = f"pod {name}: {ended.get('reason', 'killed')} (exit code {ended.get('exitCode')})"
                 return Reason.LOAD_GENERATOR_OUT_OF_MEMORY, sentence, log
             return Reason.RECORD_MISSING, f"pod {name} ended with exit code {ended.get('exitCode')}", log
+        if status.get("phase") == "Failed" and status.get("reason"):  # none was started: its machine did not take it
+            said = ": ".join(filter(None, (status["reason"], status.get("message"))))
+            return Reason.UNSCHEDULABLE, f"pod {name}: {said}", None
     return Reason.JOB_LOST, "the race's Job ended and its pod is gone", None

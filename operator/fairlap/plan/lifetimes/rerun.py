@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from fairlap.api.base import Json
 from fairlap.api.names import API_VERSION, GROUP, KIND, MAX_NAME, RERUN_OF
+from fairlap.api.small_metadata import short_value
 
 ASKED = f"{GROUP}/rerun"
 """what a user writes: any value, a new one for each run"""
@@ -34,11 +35,14 @@ class Next(NamedTuple):
 
 
 def requested_value(benchmark: Mapping[str, Any]) -> str | None:
-    """Return the value that still has to be dealt with, or None."""
+    """Return the value that still has to be dealt with, or None; a long one in short, as it is noted.
+
+    All annotations of an object have 256 KiB together: beside a long value there may be no room for it once more.
+    """
     annotations = benchmark["metadata"].get("annotations") or {}
-    value = annotations.get(ASKED)
+    value = short_value(annotations.get(ASKED))
     deleted = benchmark["metadata"].get("deletionTimestamp")
-    return None if not value or deleted or annotations.get(DONE) == value else str(value)
+    return None if not value or deleted or short_value(annotations.get(DONE)) == value else str(value)
 
 
 def announced(benchmark: Mapping[str, Any], value: str) -> Next | None:
@@ -48,7 +52,10 @@ def announced(benchmark: Mapping[str, Any], value: str) -> Next | None:
         found = Next(**json.loads(text)) if text else None
     except (ValueError, TypeError, RecursionError):  # anybody may write annotations
         return None
-    return found if found and found.value == value and isinstance(found.name, str) else None
+    if found is None or not isinstance(found.name, str):
+        return None
+    found = found._replace(value=short_value(found.value))
+    return found if found.value == short_value(value) else None
 
 
 def first_name(benchmark: Mapping[str, Any]) -> str:
@@ -90,4 +97,5 @@ def manifest(benchmark: Mapping[str, Any], upcoming: Next) -> Json:
 def was_made_for(found: Mapping[str, Any], benchmark: Mapping[str, Any], value: str) -> bool:
     """Return whether a Benchmark that exists is the one that this value asked for."""
     annotations = found["metadata"].get("annotations") or {}
-    return annotations.get(OF_UID) == benchmark["metadata"]["uid"] and annotations.get(VALUE) == value
+    same_value = bool(short_value(annotations.get(VALUE)) == short_value(value))
+    return same_value and annotations.get(OF_UID) == benchmark["metadata"]["uid"]

@@ -23,10 +23,16 @@ _POD_PATIENCE: Final = timedelta(seconds=15)
 def stage_deadline(seen: Seen, step: Step, allowed: timedelta, *, begun: bool = True) -> Deadline:
     """Return the deadline of the stage a step is in; `begun`: what takes the time goes on without the operator."""
     since = moment(step.since)
-    if not begun and seen.taken_up:
+    if not begun and seen.taken_up and seen.taken_up <= seen.now:  # a clock that was ahead then is not believed
         # While the operator was away, nothing could happen that only it begins.
         since = max(since, seen.taken_up)
     return Deadline(since, allowed)
+
+
+def pull_deadline(seen: Seen, step: Step, trouble: Trouble | None) -> Deadline:
+    """Return the deadline of a trouble that is no lack of room: before the pod had its machine, nothing could fail."""
+    began = moment(step.since)
+    return Deadline(max(began, (trouble and trouble.since) or began), PULL_PATIENCE)
 
 
 def pods_refused(seen: Seen, step: Step, missing: bool, owner: str) -> Plan | None:

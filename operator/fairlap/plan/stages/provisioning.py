@@ -19,7 +19,7 @@ from fairlap.plan.explain.trouble import (
 from fairlap.plan.explain.warned import find_refusal
 from fairlap.plan.failure import fail_if_refused, fail_unready
 from fairlap.plan.room import look_again_in, room_search
-from fairlap.plan.stages.patience import PULL_PATIENCE, fail_or_give_way, pods_refused, stage_deadline, until_pods
+from fairlap.plan.stages.patience import fail_or_give_way, pods_refused, pull_deadline, stage_deadline, until_pods
 from fairlap.plan.transition import enter, one_line, update
 
 
@@ -30,7 +30,7 @@ def provisioning(seen: Seen, step: Step) -> Plan:
     assert wanted is not None  # noqa: S101 - nothing is provisioned for a target
     allowed = parse_duration(spec.timeouts.provisioning)
     deadline = stage_deadline(seen, step, allowed, begun=children.elasticsearch is not None)
-    pull, room = stage_deadline(seen, step, PULL_PATIENCE), room_search(seen, step, allowed)
+    room = room_search(seen, step, allowed)
     if refused := fail_if_refused(seen):
         return refused
     found = find_lacking(children, wanted.nodes)
@@ -44,6 +44,7 @@ def provisioning(seen: Seen, step: Step) -> Plan:
     evicted = find_mishaps((), seen.evictions or {})
     troubles = [*evicted, *find_troubles(elasticsearch_pods(children.pods))]
     hindrance = explain_unschedulable(next(iter(troubles), None), seen)
+    pull = pull_deadline(seen, step, hindrance)
     if stuck := fail_or_give_way(seen, step, hindrance, deadline, pull, room):
         return stuck
     missing = children.elasticsearch is not None and len(elasticsearch_pods(children.pods)) < wanted.nodes

@@ -26,7 +26,7 @@ from fairlap.plan.explain.trouble import (
 from fairlap.plan.explain.warned import find_refusal
 from fairlap.plan.failure import fail, fail_if_refused, fail_unready, fail_with_log
 from fairlap.plan.room import RoomSearch, look_again_in, room_search
-from fairlap.plan.stages.patience import PULL_PATIENCE, fail_or_give_way, pods_refused, stage_deadline, until_pods
+from fairlap.plan.stages.patience import fail_or_give_way, pods_refused, pull_deadline, stage_deadline, until_pods
 from fairlap.plan.transition import describe_progress, enter, one_line, running_phase, update
 from fairlap.plan.verdict import collect
 from fairlap_race.contract.reasons import Reason
@@ -65,17 +65,16 @@ def _while_it_runs(seen: Seen, step: Step, progress: Progress | None, *, suspend
     over = Deadline(moment(step.job_started_at or step.since), parse_duration(allowed) + RUNNER_GRACE)
     start = stage_deadline(seen, step, parse_duration(spec.timeouts.provisioning))
     room = room_search(seen, step, start.allowed)
-    pull = stage_deadline(seen, step, PULL_PATIENCE)
     if suspended and (refused := _not_let_run(seen, step)):
         return refused
     if step.job_started and over.passed(seen.now):
         overdue = explain_overdue_run(step.name, allowed, running_log(load_generators(children.pods)))
         return _by_record_alone(seen, step) or fail_with_log(seen, overdue)
-    hindrance = None
+    hindrance, pull = None, pull_deadline(seen, step, None)
     if not step.job_started and not suspended:
         found = find_troubles(load_generators(children.pods))
         hindrance = explain_unschedulable(next(iter(found), None), seen)
-        missing = not load_generators(children.pods)
+        pull, missing = pull_deadline(seen, step, hindrance), not load_generators(children.pods)
         refused = pods_refused(seen, step, missing, "Job")
         if stuck := refused or _not_starting(seen, step, hindrance, start, pull, room):
             return stuck if stuck.look else _by_record_alone(seen, step) or stuck

@@ -7,7 +7,7 @@ from fairlap.plan.basis.seen import Plan, Seen
 from fairlap.plan.basis.steps import title
 from fairlap.plan.failure import fail, fail_if_refused
 from fairlap.plan.stages.patience import stage_deadline
-from fairlap.plan.transition import enter, update
+from fairlap.plan.transition import enter, one_line, update
 from fairlap_race.contract.reasons import Reason
 
 
@@ -21,6 +21,6 @@ def starting(seen: Seen, step: Step) -> Plan:
     job = seen.children.job
     if job is None:
         words = seen.children.foreign or f"{title(seen.subject.spec, step.name)} · starting"
-        status = update(seen.status, progress=words)
+        status = update(seen.status, progress=one_line(words))
         return Plan(status, create=("record", "job"), wake_in=wake_in(seen.now, deadline))
     return Plan(enter(seen.status, step.name, "Running", seen, job_uid=job["metadata"]["uid"]))

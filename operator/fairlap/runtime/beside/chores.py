@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fairlap.api.base import Json
+from fairlap.api.kinds import ELASTICSEARCH
 from fairlap.api.names import COMPARISON_KIND, KIND, UID_LABEL
 from fairlap.api.phases import is_over
 from fairlap.kube.api_error import ApiError
@@ -25,7 +26,7 @@ from fairlap.queue.summary import leader_uid
 from fairlap.runtime.beside.last_word import INTERNAL_ERRORS
 from fairlap.runtime.objects.ownership import owner_uid
 from fairlap.runtime.objects.project import bounded_copy, ended_run
-from fairlap.runtime.objects.reads import find_run
+from fairlap.runtime.objects.reads import find_run, list_children
 from fairlap.runtime.objects.writes import annotate, create_if_free
 
 log = logging.getLogger(__name__)
@@ -49,6 +50,7 @@ class Chores:
     names_in: Callable[[str], set[str]]
     """the names of the Benchmarks in a namespace, as last seen"""
     _tasks: dict[tuple[str, str], asyncio.Task[None]] = field(default_factory=dict)
+    _began: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def look(self, benchmark: Mapping[str, Any]) -> None:
         """Begin what a Benchmark needs and nobody does yet; what cannot be made sense of is counted and left alone."""
@@ -102,11 +104,26 @@ class Chores:
             await self._wait_for_comparison(benchmark, due)
         else:
             await _wait_until(due)
-        for there in self.clusters_of(benchmark["metadata"]["namespace"], benchmark["metadata"]["uid"]):
+        for there in await self._kept_clusters(benchmark, due):
             if not there["metadata"].get("deletionTimestamp"):
-                await self.connection().delete("Elasticsearch", there)
+                await self.connection().delete(ELASTICSEARCH.kind, there)
                 name = there["metadata"]["name"]
                 self.post_event(benchmark, "Normal", "ClusterRemoved", f"the time to keep the cluster {name} is over")
+
+    async def _kept_clusters(self, benchmark: Json, due: datetime) -> list[Json]:
+        """Return the clusters of a Benchmark as the API server has them: a watch may be blind. Raises ApiError.
+
+        Of thousands whose time was over before the start none is asked for: the first lists have what is left.
+        """
+        namespace, uid = benchmark["metadata"]["namespace"], benchmark["metadata"]["uid"]
+        if due < self._began:
+            return self.clusters_of(namespace, uid)
+        try:
+            return await list_children(self.connection(), ELASTICSEARCH.kind, namespace, uid)
+        except ApiError as error:
+            if error.status != 404:  # as where ECK is not there any more
+                raise
+            return []
 
     async def _wait_for_comparison(self, benchmark: Json, due: datetime) -> None:
         """Wait until the Comparison that keeps a cluster needs it no more. Raises ApiError."""

@@ -68,11 +68,15 @@ class Operator:
         assert self.api_server is not None  # noqa: S101 - made before anything asks for it
         return self.api_server
 
-    def kept(self, elasticsearches: UidIndex) -> dict[str, str]:
-        """Return the names of the Benchmarks that are over and whose clusters are still there, by uid."""
+    def kept(self) -> dict[str, str]:
+        """Return the names of the Benchmarks that are over and whose clusters are still there, by uid.
+
+        Of all namespaces: a race shares its machines with none of them.
+        """
         if not self.settings.avoid_kept_clusters:
             return {}
-        return {uid: name for uid in elasticsearches if (name := self.places.over(uid))}
+        uids = (uid for index in self.elasticsearches.values() for uid in index)
+        return {uid: name for uid in uids if (name := self.places.over(uid))}
 
     def is_in_block(self, uid: str) -> bool:
         """Return whether a Benchmark races in a Comparison's block, while others may race at the same time."""

@@ -42,16 +42,19 @@ class BenchmarkReconciler(ReconcileLoop[BenchmarkStatus, Seen, Plan]):
     )
     indexes: ChildIndexes
     refusal: Refusal | None = None
+    hindrance: str = ""
+    """a quota's refusal, as a sentence"""
     taken_up: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def _see(self, there: Json) -> Seen:
         return build_seen(there, self.indexes, self.operator.settings, datetime.now(UTC))
 
     def _see_more(self, seen: Seen) -> Seen:
-        children, pruned = replace(seen.children, foreign=self.foreign), self.writer.unstored.fields
+        children = replace(seen.children, foreign=self.foreign or self.hindrance)
+        pruned = self.writer.unstored.fields
         seen = replace(seen, children=children, refusal=self.refusal, taken_up=self.taken_up, pruned=pruned)
         turn, check_turn = self.operator.places.turn(self.uid), self.operator.places.turn(self.uid, "check")
-        kept, siblings = self.operator.kept(self.indexes.elasticsearches), self.operator.places.siblings(self.uid)
+        kept, siblings = self.operator.kept(), self.operator.places.siblings(self.uid)
         strange = {uid: name for uid, name in kept.items() if uid not in siblings}
         beside = frozenset(kept.keys() & siblings)
         seen = replace(seen, turn=turn, check_turn=check_turn, kept=strange, beside=beside)
@@ -80,10 +83,13 @@ class BenchmarkReconciler(ReconcileLoop[BenchmarkStatus, Seen, Plan]):
     async def _perform(self, seen: Seen, todo: Plan) -> str:
         if todo.create or todo.delete or todo.start_job:
             await self.writer.wait_until_allowed()
-        return await perform(self._api_server, seen, todo)
+        foreign, self.hindrance = await perform(self._api_server, seen, todo), ""
+        return foreign
 
     def _retry_seconds(self, seen: Seen, error: ApiError) -> float | None:
-        return None  # a full quota, too, is tried again as any other failure
+        known, self.hindrance = self.hindrance, error.quota_words or self.hindrance
+        # A full quota, too, is tried again as any other failure, once it was told.
+        return 0 if self.hindrance and not known else None
 
     def _is_news(self, refusal: str) -> bool:
         before, self.refusal = self.refusal, Refusal("request", refusal)
@@ -91,7 +97,7 @@ class BenchmarkReconciler(ReconcileLoop[BenchmarkStatus, Seen, Plan]):
 
     def _has_written(self, before: BenchmarkStatus, after: BenchmarkStatus) -> None:
         if after.step != before.step:
-            self.foreign, self.refusal = "", None
+            self.foreign, self.refusal, self.hindrance = "", None, ""
 
     async def _remove_children(self) -> list[str]:
         return await remove_children(self._api_server, self.body["metadata"]["namespace"], self.uid)

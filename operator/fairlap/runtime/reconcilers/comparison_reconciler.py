@@ -1,6 +1,7 @@
 """Drives one Comparison: it looks, plans, writes the status and acts, and is woken by its Benchmarks' events."""
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -76,6 +77,8 @@ class ComparisonReconciler(ReconcileLoop[ComparisonStatus, ComparisonSeen, Compa
     refusal: str = ""
     hindrance: str = ""
     """a quota's refusal, as a sentence"""
+    aside_since: dict[str, float] = field(default_factory=dict)
+    """when each of its Benchmarks that are set aside was first seen so"""
     subject: ComparisonSubject | None = None
     """what the last look was at, while a block is raced: with its variants it is large, and many may wait"""
 
@@ -89,7 +92,14 @@ class ComparisonReconciler(ReconcileLoop[ComparisonStatus, ComparisonSeen, Compa
         turn = self.operator.places.turn(self.uid)
         seen = replace(seen, races=races, turn=turn, foreign=self.foreign, refusal=self.refusal)
         hindrance = self.hindrance if seen.status.block else ""
-        return replace(seen, hindrance=hindrance, pruned=self.writer.unstored.fields)
+        return replace(seen, hindrance=hindrance, pruned=self.writer.unstored.fields, aside=self._aside())
+
+    def _aside(self) -> frozenset[str]:
+        """Return which of its Benchmarks are set aside for so long that they are not waited for any more."""
+        # One of them may come back at the next attempt, or is about to say how it ended.
+        now, patience = time.monotonic(), self.operator.settings.cleanup_seconds
+        self.aside_since = {uid: self.aside_since.get(uid, now) for uid in self.operator.places.aside(self.uid)}
+        return frozenset(uid for uid, since in self.aside_since.items() if now - since >= patience)
 
     async def _look_at(self, what: ComparisonLook, seen: ComparisonSeen) -> ComparisonSeen:
         api_server = self._api_server

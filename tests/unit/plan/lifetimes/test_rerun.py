@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlap.api.names import MAX_NAME
+from fairlap.api.small_metadata import shrink_metadata
 from fairlap.plan.lifetimes import rerun
 
 Json = dict[str, Any]
@@ -60,3 +61,37 @@ def test_the_copy_has_the_spec_and_says_where_it_comes_from() -> None:
     # A run of a run is numbered after the first.
     again = {**made, "metadata": {**made["metadata"], "uid": "u2"}}
     assert rerun.first_name(again) == "bm"
+
+
+def test_a_long_value_is_noted_by_its_hash() -> None:
+    """The notes of one that was written whole had no room beside it, and the run was made again for ever."""
+    long = "x" * 260_000
+    value = rerun.requested_value(bench(annotations={rerun.ASKED: long}))
+    assert value is not None
+    notes = {rerun.ASKED: long, rerun.SAID: rerun.Next(value, "b" * MAX_NAME).to_text(), rerun.DONE: value}
+    assert sum(len(key) + len(text) for key, text in notes.items()) < 262_144
+    done = bench(annotations=notes)
+    assert rerun.announced(done, value) == rerun.announced(done, long) == (value, "b" * MAX_NAME)
+    assert rerun.was_made_for(rerun.manifest(done, rerun.Next(value, "bm-2")), done, long)
+    assert rerun.requested_value(done) is None
+    shrink_metadata(done["metadata"], (rerun.ASKED, rerun.DONE))
+    assert rerun.requested_value(done) is None
+
+
+def test_values_that_begin_alike_are_two() -> None:
+    first, second = ("z" * 5000 + end for end in "12")
+    value = rerun.requested_value(bench(annotations={rerun.ASKED: first}))
+    asked_anew = bench(annotations={rerun.ASKED: second, rerun.DONE: value})
+    shrink_metadata(asked_anew["metadata"], (rerun.ASKED, rerun.DONE))
+    assert rerun.requested_value(asked_anew) not in (None, value)
+
+
+def test_what_an_earlier_version_noted_whole_still_counts() -> None:
+    for asked in ("v" * 200, "v" * 201, "v" * 50_000, "\ud800" * 300):
+        noted = {rerun.ASKED: asked, rerun.SAID: rerun.Next(asked, "bm-2").to_text(), rerun.DONE: asked}
+        assert rerun.requested_value(bench(annotations=noted)) is None
+        value = rerun.requested_value(bench(annotations={rerun.ASKED: asked}))
+        assert value is not None and rerun.announced(bench(annotations=noted), value) == (value, "bm-2")
+        whole = rerun.manifest(bench(), rerun.Next(asked, "bm-2"))
+        assert rerun.was_made_for(whole, bench(), value)
+        assert (value == asked) is (len(asked) <= 200), "short ones are noted as they are"

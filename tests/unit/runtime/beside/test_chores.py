@@ -30,6 +30,8 @@ class Server:
         self.benchmarks: dict[str, Json] = {}
         self.deleted: list[str] = []
         self.config_maps: list[Json] = []
+        self.clusters: list[Json] = []
+        self.without_eck = False
         self.forbidden = False
         self.denials = 0
         """how many deletions an admission webhook denies"""
@@ -75,7 +77,9 @@ class Server:
     async def list_metadata(self, kind: str, namespaces: Any, query: Json) -> list[Json]:
         self._request(before=True)
         assert (tuple(namespaces), query) == (("ns",), {"labelSelector": "fairlap.dev/uid=u1"})
-        return self.config_maps if kind == "ConfigMap" else []
+        if kind == "Elasticsearch" and self.without_eck:
+            raise ApiError(404, "the server could not find the requested resource")
+        return {"ConfigMap": self.config_maps, "Elasticsearch": self.clusters}.get(kind, [])
 
     async def list_objects(self, kind: str, namespace: str, query: Json, keep: Any) -> list[Json]:
         self._request(before=True)
@@ -212,8 +216,48 @@ def test_a_kept_cluster_is_removed_when_its_time_is_over() -> None:
     assert server.deleted == ["bm-race-1"] and told == ["bm: ClusterRemoved"]
 
 
+def owned(name: str, uid: str, **meta: Any) -> Json:
+    owner = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "name": "bm", "uid": uid, "controller": True}
+    return {"metadata": {"name": name, "ownerReferences": [owner], **meta}}
+
+
+@pytest.mark.parametrize("without_eck", [False, True])
+@pytest.mark.parametrize("fail_at", [-1, 1])
+def test_a_kept_cluster_that_no_event_told_of_is_removed(fail_at: int, without_eck: bool) -> None:
+    """A watch that is blind for clusters: it stayed for ever, and kept races off its machine."""
+    server, told = Server(fail_at), list[str]()
+    server.without_eck = without_eck
+    server.clusters = [owned("bm-race-1", "u1"), owned("going", "u1", deletionTimestamp="x"), owned("other", "u2")]
+    over = kept_for_a_second(server)
+
+    async def run() -> None:
+        work = chores(server, told)
+        work._began = datetime(2026, 1, 1, tzinfo=UTC)
+        work.look(over)
+        await done(work)
+
+    asyncio.run(run())
+    assert server.deleted == ([] if without_eck else ["bm-race-1"])
+    assert told == ([] if without_eck else ["bm: ClusterRemoved"])
+
+
+def test_a_cluster_whose_time_was_over_before_the_operator_began_costs_no_request() -> None:
+    """Of thousands that were kept once each would be asked for at every start; the first lists have what is left."""
+    server = Server()
+    over = kept_for_a_second(server)
+
+    async def run() -> None:
+        work = chores(server, [])
+        work.look(over)
+        await done(work)
+
+    asyncio.run(run())
+    assert server.requests == 0
+
+
 def test_a_cluster_that_a_comparison_keeps_goes_with_its_end() -> None:
     server = Server()
+    server.clusters = [owned("cmp-0a-race-1", "u1")]
     over = server.add("cmp-0a")
     over["spec"]["keepClusterFor"] = "720h"
     over["metadata"]["ownerReferences"] = [OF_COMPARISON]
@@ -231,7 +275,7 @@ def test_a_cluster_that_a_comparison_keeps_goes_with_its_end() -> None:
     server.find = find  # type: ignore[method-assign]
 
     async def run() -> None:
-        work = chores(server, [], [{"metadata": {"name": "cmp-0a-race-1"}}])
+        work = chores(server, [])
         work.look(over)
         await done(work)
 

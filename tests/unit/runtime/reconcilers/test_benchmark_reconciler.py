@@ -720,3 +720,26 @@ def test_a_race_on_a_kept_cluster_knows_the_machines_of_that_one(target: str, mo
     monkeypatch.setattr(benchmark_reconciler, "plan", note)
     play(prepare, 0.1)
     assert {seen.kept_on for seen in looks} == {("m1",) if target == "cmp-0a" else ()}
+
+
+@pytest.mark.parametrize("avoided", [True, False])
+def test_a_race_knows_the_kept_clusters_of_every_namespace(avoided: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each watched namespace has an index of its own: a race in one shared its machine with a cluster of another."""
+    looks: list[Seen] = []
+
+    def note(seen: Seen) -> Plan:
+        looks.append(seen)
+        return Plan(seen.status)
+
+    def prepare(server: Server) -> None:
+        settings = Settings(race_image="race", namespaces=("n", "other"), avoid_kept_clusters=avoided)
+        server.operator.settings = settings
+        meta = {"name": "kept", "namespace": "other", "uid": "k", "creationTimestamp": SINCE}
+        server.operator.places.observe(summarize({"metadata": meta, "spec": {}, "status": {"phase": "Succeeded"}}))
+        there = {"k": [{"metadata": {"name": "kept-race-1", "namespace": "other"}}], "first": []}
+        server.operator.elasticsearches = {"n": {}, "other": there}  # type: ignore[dict-item]
+        server.add("first", HOLDS)
+
+    monkeypatch.setattr(benchmark_reconciler, "plan", note)
+    play(prepare, 0.1)
+    assert looks and all(seen.kept == ({"k": "other/kept"} if avoided else {}) for seen in looks)

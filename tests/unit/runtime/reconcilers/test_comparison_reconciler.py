@@ -25,7 +25,7 @@ from fairlap.kube.api_error import ApiError
 from fairlap.manifests.comparison import noise_config_map
 from fairlap.plan import unforeseen
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, RaceToCreate
-from fairlap.queue.summary import summarize_comparison
+from fairlap.queue.summary import summarize, summarize_comparison
 from fairlap.runtime.loop.object_tasks import Stop
 from fairlap.runtime.loop.state import Operator
 from fairlap.runtime.reconcilers import comparison_reads
@@ -467,6 +467,23 @@ def test_races_are_asked_for_of_the_api_server_itself() -> None:
     server.operator.races.observe(owned("Benchmark", "cmp-0b") | {"metadata": _gone()})
     server.drive(plan)
     assert {name: race.phase for name, race in seen_races[0].items()} == {"cmp-1a": "Racing", "cmp-0a": "Succeeded"}
+
+
+@pytest.mark.parametrize("patience", [0, 3600])
+def test_a_race_that_was_set_aside_is_told_after_a_time_in_which_it_may_come_back(patience: int) -> None:
+    server, told = Server(STARTING), list[frozenset[str]]()
+    server.operator.settings = Settings(race_image="race", cleanup_seconds=patience)
+    child = server.add(owned("Benchmark", "cmp-1a", spec={}, status={"phase": "Racing"}))
+    child["metadata"]["creationTimestamp"] = SINCE
+    server.operator.places.observe(summarize(child))
+    server.operator.places.set_aside("u-cmp-1a")
+
+    def plan(seen: ComparisonSeen) -> ComparisonPlan:
+        told.append(seen.aside)
+        return ComparisonPlan(seen.status, wake_in=60)
+
+    server.drive(plan)
+    assert told[-1] == (frozenset() if patience else {"u-cmp-1a"})
 
 
 def _gone() -> Json:
