@@ -26,7 +26,11 @@ class BlockReason(StrEnum):
 
     RACE_DELETED = "RaceDeleted", "Somebody deleted its Benchmark before the race was over."
     RACE_SUSPENDED = "RaceSuspended", "Somebody suspended its Benchmark, and the block had waited 15 minutes for it."
-    RACE_REFUSED = "RaceRefused", "The API server refused its Benchmark, or a quota had no room for it in 15 minutes."
+    RACE_REFUSED = (
+        "RaceRefused",
+        "The API server refused its Benchmark, or what that asked for all the time, or a quota had no room for it in "
+        "15 minutes.",
+    )
     NAME_TAKEN = "NameTaken", "Something else had its Benchmark's name, or that of the block's record, for 15 minutes."
     OTHERS_LEFT = "OthersLeft", "A race with which it was raced in turn had ended, or never began."
     RECORD_LOST = "RecordLost", "The block's numbers could not be kept, or somebody deleted them."

@@ -27,7 +27,7 @@ class ScheduleRecord:
     slowest_busy_share: float | None = None
     """share of the time in which that client waited for an answer"""
     backlog_requests: int = 0
-    """measured requests that began late without one on time before them: the warm-up had left a backlog"""
+    """measured requests that were late since their client has been busy without a pause from its warm-up on"""
     backlog_seconds: float | None = None
     """how late these were on average"""
     late_requests: int = 0
