@@ -227,8 +227,6 @@ class ApiServer:
         query: Mapping[str, str] | None = None,
         accept: str = _WHOLE,
     ) -> str:
-        if method != "GET" and kind != "Lease" and not self.may_write():
-            raise ApiError(0, "not sent: another operator may have taken over")
         prefix, plural = _PATHS[kind]
         path = _path(prefix, plural, namespace, name, part)
         content = "application/merge-patch+json" if method == "PATCH" else "application/json"
@@ -239,6 +237,8 @@ class ApiServer:
                 status, text = await self._send(method, path, headers, body, query, _TIMEOUT_SECONDS)
             else:
                 async with self._writes[namespace]:
+                    if not self.may_write():  # after the wait, in which another one may have begun to lead
+                        raise ApiError(0, "not sent: another operator may have taken over")
                     status, text = await self._send(method, path, headers, body, query, _WRITE_SECONDS)
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             REQUESTS.labels(method, plural, "none").inc()

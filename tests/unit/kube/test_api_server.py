@@ -338,3 +338,21 @@ def test_writes_that_hang_in_one_namespace_leave_connections_to_all_others() -> 
         waits["GET jobs"] == waits["PUT leases"] == 30
         and server.seconds["POST /apis/batch/v1/namespaces/other/jobs"] > 60
     )
+
+
+def test_one_that_loses_its_lease_while_a_write_waits_does_not_send_it() -> None:
+    async def loses() -> tuple[int, int]:
+        server = Hangs()
+        jobs = [{"kind": "Job", "metadata": {"name": f"j{n}", "namespace": "hangs"}} for n in range(60)]
+        hanging = [asyncio.create_task(server.create(job)) for job in jobs]
+        await asyncio.sleep(0)
+        sent = server.waiting
+        server.may_write = lambda: False
+        for each in hanging[:sent]:
+            each.cancel()
+        ended = await asyncio.wait_for(asyncio.gather(*hanging, return_exceptions=True), 10)
+        assert all(isinstance(each, ApiError) for each in ended[sent:])
+        return sent, server.waiting
+
+    sent, in_the_end = asyncio.run(loses())
+    assert sent == in_the_end > 0
