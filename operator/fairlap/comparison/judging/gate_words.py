@@ -1,6 +1,6 @@
 """What gates and contenders say, in sentences. Pure."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from fairlap.api.comparison_spec import GateSpec
 from fairlap.api.comparison_status import GateStatus
@@ -34,6 +34,12 @@ def gate_title(gate: GateSpec, pairs: Pairs) -> str:
 
 def left_out_sentence(gate: GateSpec, pairs: Pairs, told: Collection[str]) -> str:
     """Return which tasks a geometric mean is without, and why, "" for none; `told`: absent ones told elsewhere."""
+    untold = {task: why for task, why in pairs.left_out.items() if not (why == "absent" and task in told)}
+    return f"{gate_title(gate, pairs)}, leaves out: {_left_out_words(gate, untold)}" if untold else ""
+
+
+def _left_out_words(gate: GateSpec, left_out: Mapping[str, str]) -> str:
+    """Return which tasks are not in a geometric mean, each with why in words."""
     kind = METRICS[gate.metric]
     whys = {
         "requests": f"without the {kind.requests} requests in every race that {kind.percentile} needs",
@@ -42,14 +48,20 @@ def left_out_sentence(gate: GateSpec, pairs: Pairs, told: Collection[str]) -> st
         "units": "told in different units",
         "sources": "told by different sources, which do not mean the same",
     }
-    parts = []
-    for why, words in whys.items():
-        tasks = [
-            task for task, each in pairs.left_out.items() if each == why and not (why == "absent" and task in told)
-        ]
-        if tasks:
-            parts.append(f"{some_of(tasks, _MOST_TASKS)} ({words})")
-    return f"{gate_title(gate, pairs)}, leaves out: {'; '.join(parts)}" if parts else ""
+    of_why = {why: [task for task, each in left_out.items() if each == why] for why in whys}
+    return "; ".join(f"{some_of(tasks, _MOST_TASKS)} ({whys[why]})" for why, tasks in of_why.items() if tasks)
+
+
+def other_mean_words(gate: GateSpec, first: Pairs, now: Pairs) -> str:
+    """Return why a mean is another number than at the first look that judged it; "" where it is the same one."""
+    if now.tasks == first.tasks:
+        return ""
+    lost = _left_out_words(gate, {task: why for task, why in now.left_out.items() if task in first.tasks})
+    without = f", without {lost}" if lost else ""
+    return (
+        f"with the blocks since its first look it would be a mean over other tasks{without}, which is another number: "
+        "gate on tasks by their names, or let each race have what all of them need"
+    )
 
 
 def noise_words(noise: float | None, pairs: int) -> str:

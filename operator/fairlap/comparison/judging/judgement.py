@@ -20,6 +20,7 @@ from fairlap.comparison.judging.gate_words import (
     gate_title,
     left_out_sentence,
     noise_words,
+    other_mean_words,
     unsteady_sentence,
     with_worsening_told,
 )
@@ -93,9 +94,9 @@ class _JudgedGate(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """A later look may say more."""
+        """A later look may say more; none can of what is shown, and cannot be judged any more."""
         if self.finding:
-            return is_open(self.finding, _statistical(self.gate))
+            return not self.text and is_open(self.finding, _statistical(self.gate))
         return self.verdict == ComparisonVerdict.INCONCLUSIVE
 
     @property
@@ -111,15 +112,20 @@ class _JudgedGate(NamedTuple):
         return not self.is_open and self.verdict not in WORSE
 
 
-class _NoisyGate(NamedTuple):
-    """One gate of one contender whose number has noise."""
+class _SeenGate(NamedTuple):
+    """One gate of one contender, as the looks saw it."""
 
     contender: str
     gate: GateSpec
-    pairs: Pairs
-    """of all blocks that count"""
+    last: Pairs
+    """of all blocks that count; its obstacle is why they cannot judge it, or not any more"""
     at: Mapping[Look, Pairs]
     """of those that were there at each look that could judge it"""
+
+    @property
+    def newest(self) -> Pairs:
+        """What the last of these looks saw."""
+        return self.at[max(self.at)]
 
     def cost_ratios(self) -> dict[Look, list[float]]:
         """Return its cost ratios at each of these looks."""
@@ -188,32 +194,37 @@ def _judged_gates(
             _JudgedGate(*cell, Pairs(), ComparisonVerdict.INCONCLUSIVE, text="no look is reached yet") for cell in cells
         ]
     found: dict[int, _JudgedGate] = {}
-    noisy: dict[int, _NoisyGate] = {}
+    noisy: dict[int, _SeenGate] = {}
     for number, (name, gate) in enumerate(cells):
-        pairs, kind = numbers.pairs(name, gate.task or "", gate.metric), METRICS[gate.metric]
-        if kind.exact and not pairs.obstacle:
-            found[number] = _exact(name, gate, pairs)
+        kind, seen = METRICS[gate.metric], _seen(numbers, reached, name, gate)
+        if not seen.at:
+            found[number] = _JudgedGate(name, gate, seen.last, ComparisonVerdict.INCONCLUSIVE, text=seen.last.obstacle)
             continue
-        at = {} if kind.exact else _at_each_look(numbers, reached, name, gate)
-        shifts = at[max(at)].cost_ratios(more_is_better=kind.more_is_better) if at else []
-        if not at:
-            found[number] = _JudgedGate(name, gate, pairs, ComparisonVerdict.INCONCLUSIVE, text=pairs.obstacle)
-        elif is_flat(shifts):
-            found[number] = _constant(name, gate, at[max(at)], fmean(shifts))._replace(text=pairs.obstacle)
-        else:
-            noisy[number] = _NoisyGate(name, gate, pairs, at)
+        shifts = [] if kind.exact else seen.newest.cost_ratios(more_is_better=kind.more_is_better)
+        if shifts and not is_flat(shifts):
+            noisy[number] = seen
+            continue
+        flat = _constant(name, gate, seen.newest, fmean(shifts)) if shifts else _exact(name, gate, seen.newest)
+        found[number] = flat._replace(text=seen.last.obstacle or flat.text)
     told = _judged_together(list(noisy.values()), reached[-1], priors)
     found |= dict(zip(noisy, told, strict=True))
     return [found[number] for number in range(len(cells))]
 
 
-def _at_each_look(numbers: BlockNumbers, reached: Sequence[Look], name: str, gate: GateSpec) -> dict[Look, Pairs]:
+def _seen(numbers: BlockNumbers, reached: Sequence[Look], name: str, gate: GateSpec) -> _SeenGate:
     """Return a gate's numbers as they were at each look that could judge it."""
-    found = {look: numbers.first(look.blocks).pairs(name, gate.task or "", gate.metric) for look in reached}
-    return {look: pairs for look, pairs in found.items() if not pairs.obstacle}
+    at: dict[Look, Pairs] = {}
+    last = Pairs()
+    for look in reached:
+        last = numbers.first(look.blocks).pairs(name, gate.task or "", gate.metric)
+        if at and not last.obstacle:
+            last = last._replace(obstacle=other_mean_words(gate, next(iter(at.values())), last))
+        if not last.obstacle:
+            at[look] = last
+    return _SeenGate(name, gate, last, at)
 
 
-def _judged_together(seen: Sequence[_NoisyGate], last: Look, priors: Mapping[str, Prior]) -> list[_JudgedGate]:
+def _judged_together(seen: Sequence[_SeenGate], last: Look, priors: Mapping[str, Prior]) -> list[_JudgedGate]:
     """Return what is known of gates with noise, which are judged together; `last`: the last look that is reached."""
     if not seen:
         return []
@@ -227,23 +238,20 @@ def _judged_together(seen: Sequence[_NoisyGate], last: Look, priors: Mapping[str
     return [_settled_or_open(each, findings[place], over_all.get(place)) for place, each in enumerate(seen)]
 
 
-def _settled_or_open(seen: _NoisyGate, finding: GateFinding, over_all: AllBlocks | None) -> _JudgedGate:
-    """Return what is known of a gate: where later blocks cannot judge it any more, only what was settled before."""
-    name, gate, pairs = seen.contender, seen.gate, seen.pairs
-    look, judged = next(it for it in seen.at.items() if it[0].blocks == finding.blocks)
-    if pairs.obstacle and is_open(finding, _statistical(gate)):
-        return _JudgedGate(name, gate, pairs, ComparisonVerdict.INCONCLUSIVE, text=pairs.obstacle)
-    newest = seen.at[max(seen.at)]
-    if newest.tasks != judged.tasks:  # a mean of other tasks is another number
-        newest, over_all = judged, None
+def _settled_or_open(seen: _SeenGate, finding: GateFinding, over_all: AllBlocks | None) -> _JudgedGate:
+    """Return what is known of a gate: where later blocks cannot judge it any more, what was settled or shown before."""
+    name, gate, newest, obstacle = seen.contender, seen.gate, seen.newest, seen.last.obstacle
+    if obstacle and is_open(finding, _statistical(gate)) and not finding.differs:
+        return _JudgedGate(name, gate, newest, ComparisonVerdict.INCONCLUSIVE, text=obstacle)
+    look = next(it for it in seen.at if it.blocks == finding.blocks)
     if over_all and over_all.blocks == finding.blocks:
         over_all = None  # its finding says it
     verdict = ComparisonVerdict(finding.verdict)
-    return _JudgedGate(name, gate, newest, verdict, finding, over_all, text=pairs.obstacle, alpha=look.alpha)
+    return _JudgedGate(name, gate, newest, verdict, finding, over_all, text=obstacle, alpha=look.alpha)
 
 
 def _without_unmeasured(spec: ComparisonSpec, told: list[_JudgedGate]) -> tuple[list[_JudgedGate], list[str]]:
-    """Return the gates without default ones that nothing was measured for, and what is said of those.
+    """Return the gates without default ones that no look could judge, and what is said of those.
 
     Nobody asked for them by name, so a track of few requests is not inconclusive because of its p99. A contender of
     which nothing at all was measured, or that ran other tasks, keeps its gates: it passes none of these.
@@ -470,7 +478,7 @@ def _findings(told: Sequence[_JudgedGate], numbers: BlockNumbers, *, early: bool
         title = gate_title(each.gate, each.pairs)
         if each.text and (each.finding or each.shift is not None):
             there = each.finding.blocks if each.finding else len(each.pairs.baseline)
-            found.append(f"{title} of {each.contender} is as {there} blocks settled it: {each.text}")
+            found.append(f"{title} of {each.contender} is as {there} blocks showed it: {each.text}")
         if kind.percentile and requests is not None and requests < _FEW_REQUESTS * kind.requests and each.finding:
             found.append(
                 f"{title} of {each.contender} stands on {requests} requests a race at least and needs "

@@ -691,7 +691,7 @@ def test_what_was_settled_stays_when_a_later_race_lacks_it(declared: list[dict[s
     after = {gate.metric: gate for gate in found.contenders[0].gates}
     assert after["serviceTimeP99"].sentence == before["serviceTimeP99"].sentence and after["serviceTimeP99"].blocks == 3
     assert (after["serviceTimeP99"].verdict, found.gate_passed) == ("Regressed", False)
-    assert any("is as 3 blocks settled it: " in text for text in found.findings)
+    assert any("is as 3 blocks showed it: " in text for text in found.findings)
 
 
 def test_what_was_open_is_not_judged_by_fewer_blocks() -> None:
@@ -721,6 +721,67 @@ def test_a_mean_that_loses_a_task_after_it_was_settled_is_the_mean_it_was() -> N
     assert (then.verdict, then.blocks, then.tasks) == ("Regressed", 3, ["a", "b"])
     assert (now.verdict, now.blocks, now.tasks, now.sentence) == ("Regressed", 3, ["a", "b"], then.sentence)
     assert now.all_blocks is None, "over the task that is left it is another number"
+
+
+def p99_within_the_margin(cost: float, tasks: str = "b", blocks: int = 5) -> list[BlockRecord]:
+    """Return blocks in which the p99 of b is worse; from the fourth on its requests are too few."""
+    found = []
+    for number, each in enumerate(LATER[:blocks]):
+        values = {("", "storeBytes"): 5e6} | {(task, "serviceTimeP99"): 12.0 for task in tasks}
+        other = {("", "storeBytes"): 5e6 * math.exp(each / 10)}
+        other |= {(task, "serviceTimeP99"): 12 * math.exp(2.5 * each + (task == "b") * cost) for task in tasks}
+        found.append(BlockRecord(number=number + 1, races=[a_race(BASELINE, values), a_race(OTHER, other)]))
+    for number in range(3, blocks):
+        without(found, number, lambda it: (it.task, it.metric) == ("b", "serviceTimeP99"))
+    return found
+
+
+P99_MEAN = {"metric": "serviceTimeP99", "margin": 10}
+
+
+@pytest.mark.parametrize("declared", [[], [P99_MEAN]])
+@pytest.mark.parametrize(("tasks", "cost"), [("b", 0.08), ("ab", 0.16)])
+def test_a_worsening_that_was_shown_is_not_taken_back_by_races_of_too_few_requests(
+    declared: list[dict[str, Any]], tasks: str, cost: float
+) -> None:
+    """Not even where a mean over the tasks that are left shows none."""
+    more = {"onInconclusive": "pass"} if declared else {}
+    first = judged(p99_within_the_margin(cost, tasks, 3), declared, SEQUENTIAL, last=False, **more)
+    found = judged(p99_within_the_margin(cost, tasks), declared, SEQUENTIAL, last=False, **more)
+    then, now = (
+        next(it for it in each.contenders[0].gates if it.metric == "serviceTimeP99") for each in (first, found)
+    )
+    assert (then.verdict, then.passed, first.settled) == ("RegressedWithinMargin", None, False)
+    assert (now.verdict, now.change, now.tasks, now.blocks) == (then.verdict, then.change, list(tasks), 3)
+    assert (now.passed, now.more_blocks, found.gate_passed) == (False, 0, False)
+    assert found.settled, "no later block could say more of it"
+    (told,) = [text for text in found.findings if "is as 3 blocks showed it: " in text]
+    assert FEW in told or "no task has the 368 requests" in told
+
+
+@pytest.mark.parametrize("declared", [[], [P99_MEAN]])
+@pytest.mark.parametrize("tasks", ["b", "ab"])
+def test_what_a_look_has_judged_and_left_open_stays_a_gate(declared: list[dict[str, Any]], tasks: str) -> None:
+    blocks = p99_within_the_margin(0.0, tasks)
+    for block, by in zip(blocks, SPREAD, strict=True):
+        race = block.races[1]
+        race.numbers[:] = [replace(it, value=it.value * math.exp(20 * by * (it.task == "b"))) for it in race.numbers]
+    found = judged(blocks, declared, SEQUENTIAL)
+    gate = next(it for it in found.contenders[0].gates if it.metric == "serviceTimeP99")
+    assert (gate.verdict, gate.passed, gate.blocks, gate.tasks) == ("Inconclusive", False, 3, list(tasks))
+    assert found.gate_passed is False and found.futile and ": cannot tell: " in gate.sentence
+    assert tasks == "b" or f"a mean over other tasks, without b ({FEW}), which is another number" in gate.sentence
+
+
+def test_a_number_without_noise_that_a_later_race_lacks_is_as_it_was() -> None:
+    """Else it would be passed by onInconclusive: pass."""
+    segments = ("", "segments")
+    races = [[a_race(BASELINE, {segments: 9.0}), a_race(OTHER, {segments: 12.0})] for _ in range(5)]
+    blocks = [BlockRecord(number=number, races=both) for number, both in enumerate(races, 1)]
+    blocks[3].races[1].numbers.clear()
+    found = judged(blocks, [gate_of("segments")], SEQUENTIAL, onInconclusive="pass")
+    assert (the_gate(found).verdict, the_gate(found).blocks, found.gate_passed) == ("Regressed", 3, False)
+    assert any("segments of 9.0.0 is as 3 blocks showed it: not every race" in text for text in found.findings)
 
 
 @pytest.mark.parametrize(
