@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from fairlap.api.comparison_spec import GateSpec
 from fairlap.api.comparison_status import GateStatus
-from fairlap.comparison.numbers.block_numbers import Pairs
+from fairlap.comparison.numbers.block_numbers import AS_PLANNED, Pairs
 from fairlap.comparison.terms.gate_metrics import METRICS, change_in_words
 from fairlap.comparison.terms.verdicts import BETTER, WORSE, ComparisonVerdict
 from fairlap.statistics.sentences import about_so_many
@@ -47,6 +47,7 @@ def _left_out_words(gate: GateSpec, left_out: Mapping[str, str]) -> str:
         "absent": "not measured in every race of both" + ("" if kind.columns != "cpu" else ", or beside other tasks"),
         "units": "told in different units",
         "sources": "told by different sources, which do not mean the same",
+        "paced": AS_PLANNED,
     }
     of_why = {why: [task for task, each in left_out.items() if each == why] for why in whys}
     return "; ".join(f"{some_of(tasks, _MOST_TASKS)} ({whys[why]})" for why, tasks in of_why.items() if tasks)

@@ -25,7 +25,7 @@ from fairlap.comparison.judging.gate_words import (
     with_worsening_told,
 )
 from fairlap.comparison.judging.hints import hints, twin_findings
-from fairlap.comparison.numbers.block_numbers import BlockNumbers, Pairs
+from fairlap.comparison.numbers.block_numbers import AS_PLANNED, BlockNumbers, Pairs
 from fairlap.comparison.terms.gate_metrics import METRICS, family, gates_of
 from fairlap.comparison.terms.verdicts import BETTER, WORSE, ComparisonVerdict, together
 from fairlap.statistics.gates import (
@@ -457,16 +457,11 @@ def _sentence(contenders: Sequence[ContenderStatus], verdict: ComparisonVerdict)
 
 
 def _paced(told: _JudgedGate, numbers: BlockNumbers) -> str:
-    """Return of which tasks a mean throughput tells only whether the rate was kept, as a sentence; "" of none."""
-    if told.gate.metric != "throughput" or not told.pairs.tasks:
+    """Return that a task's throughput tells only whether its rate was kept, as a sentence; "" of all other gates."""
+    gate = told.gate
+    if gate.metric != "throughput" or not gate.task or not numbers.is_paced(told.contender, gate.task):
         return ""
-    paced = [task for task in told.pairs.tasks if numbers.is_paced(told.contender, task)]
-    if not paced:
-        return ""
-    return (
-        f"{gate_title(told.gate, told.pairs)}: of {some_of(paced, _MOST_TASKS)} a rate was asked for, which "
-        "is the throughput as long as it is kept: gate the others by their names, and these by latency"
-    )
+    return f"{gate_title(gate, told.pairs)}: {AS_PLANNED}: gate on the task's latency or service time"
 
 
 def _findings(told: Sequence[_JudgedGate], numbers: BlockNumbers, *, early: bool) -> list[str]:

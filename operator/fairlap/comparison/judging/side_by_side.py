@@ -13,7 +13,7 @@ from statistics import fmean, median
 
 from fairlap.comparison.facts.fairness_table import row_of
 from fairlap.comparison.facts.fairness_words import NOTHING
-from fairlap.comparison.numbers.block_numbers import OF_DEVICE
+from fairlap.comparison.numbers.block_numbers import AS_PLANNED, OF_DEVICE, is_common
 from fairlap.comparison.numbers.race_numbers import Kind, Number, Raced
 from fairlap.comparison.numbers.same_work import tasks_of_one_side, told_apart, units_of
 from fairlap.comparison.terms.gate_metrics import CAPACITY_GATE, DEFAULT_MARGINS
@@ -210,7 +210,7 @@ def _margins(races: Iterable[Raced]) -> dict[Kind, float]:
 def _gates(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
     lines = []
     for kind, margin in _margins(arms.everyone).items():
-        numbers = [number for number in common if number.kind == kind and _is_supported(arms, number)]
+        numbers = [number for number in common if number.kind == kind and _may_decide(arms, number)]
         if numbers:
             lines.append((_title(numbers), kind, margin, numbers))
     estimates = [arms.estimate(numbers) for *_, numbers in lines]
@@ -248,6 +248,16 @@ def _hints(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
         about = (str(number), number.kind, arms.unit([number]))
         lines.append(Line(*about, *arms.medians([number]), finding, margin, share))
     return tuple(lines)
+
+
+def _may_decide(arms: _Arms, number: Number) -> bool:
+    return _is_supported(arms, number) and not _is_as_planned(arms, number)
+
+
+def _is_as_planned(arms: _Arms, number: Number) -> bool:
+    """Tell whether a throughput is that of one rate which was asked for in all races of which that is known."""
+    rates = [race.rates.get(number.task, 0.0) for race in arms.everyone if race.rates is not None]
+    return number.kind == Kind.THROUGHPUT and is_common(rates)
 
 
 def _is_supported(arms: _Arms, number: Number) -> bool:
@@ -377,12 +387,15 @@ def _left_out(arms: _Arms, common: Sequence[Number], apart: Collection[Number]) 
     for kind in [kind for kind in deciding if kind.metric.of_tasks]:
         absent = [task for task in tasks if Number(task, kind) not in there and Number(task, kind) not in apart]
         few = [task for task in tasks if Number(task, kind) in there and not _is_supported(arms, Number(task, kind))]
+        planned = [task for task in tasks if Number(task, kind) in there and _is_as_planned(arms, Number(task, kind))]
         if kind.metric.percentile and kind != Kind.P50:
             # Rally gives a high percentile only where there are requests enough.
             few += [task for task in absent if Number(task, Kind.P50) in there]
             absent = [task for task in absent if task not in few]
         if absent:
             yield f"{kind.label} of {_named(absent)} decides nothing: not every race has a number above 0 of it"
+        if planned:
+            yield f"{kind.label} of {_named(planned)} decides nothing: {AS_PLANNED}"
         if few:
             needed = f"it needs {kind.metric.requests} requests, and {fewer}"
             yield f"{kind.metric.percentile} of {_named(few)} decides nothing: {needed}"

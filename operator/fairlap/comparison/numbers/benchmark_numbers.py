@@ -83,11 +83,7 @@ def race_record(
         numbers=numbers,
         tasks_left_out=left_out,
         task_usage=list(_task_usage(record, table)),
-        target_throughput={
-            task.task: rate
-            for task in _tasks(record)
-            if task.task in kept and (rate := task.target_throughput) and rate > 0
-        },
+        target_throughput={task: rate for task, rate in _asked(record).items() if task in kept},
         facts=dict(facts(benchmark, record)) if facts else {},
         canary=_canary(table),
         sources={**_sources(table), **_source_of_rates(record)},
@@ -126,6 +122,7 @@ def recorded_race(
         error_rates={task: rate for task, rate in rates.items() if rate is not None},
         units={number: each.unit for number, each in found.items()},
         sources={**_sources(table), **(RALLYS_RATES if rates_of_rally else _source_of_rates(record))},
+        rates=_asked(record),
         judged=True,
     )
 
@@ -295,6 +292,11 @@ def _cpu_seconds(usage: Usage) -> float | None:
 def _latencies(task: Task) -> Mapping[str, float]:
     # Without a rate latency is service time under another name, and in turn it has the time of the others in it.
     return task.rally.latency_millis if task.rally and task.target_throughput and task.turns is None else {}
+
+
+def _asked(record: Record | None) -> dict[str, float]:
+    """Return the operations per second that were asked for, by task."""
+    return {task.task: rate for task in _tasks(record) if (rate := task.target_throughput) and rate > 0}
 
 
 def _by_percentile(record: Record | None, times: Callable[[Task], Mapping[str, float]]) -> list[Curve]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from fairlap.api.block_record import TWIN, BlockRecord, Measured, RaceRecord
 from fairlap.comparison.numbers.same_work import raced_alone
 from fairlap.comparison.terms.gate_metrics import LATENCIES, METRICS
+from fairlap_race.contract.some_of import some_of
 
 Key = tuple[str, str]
 """task, "" for the whole race, and metric"""
@@ -18,6 +19,10 @@ Key = tuple[str, str]
 OF_DEVICE = "nodeStats"
 """the source that knows no container: what it tells of the disk is of the whole device"""
 _ONE_SOURCE_OF_USE = "see that Prometheus (prometheus.url of the chart) answers during all races, or do without it"
+AS_PLANNED = "a rate was asked for, which is the throughput as long as it is kept"
+"""why a task's throughput tells nothing in a mean: it thins out what the others show"""
+_MOST_TASKS = 10
+"""named in one sentence"""
 _ONE_SOURCE_OF_RATES = "race all variants anew with one version of the load generator's image"
 
 
@@ -29,6 +34,10 @@ class RacedNumbers(NamedTuple):
     """operations per second that were asked for, by task"""
     sources: Mapping[str, str] = MappingProxyType({})
     """who told rates, and what the nodes used, by group of columns"""
+
+
+_Arms = tuple[Sequence[RacedNumbers], Sequence[RacedNumbers]]
+"""the races of the baseline and those of a contender, block by block"""
 
 
 class Pairs(NamedTuple):
@@ -44,7 +53,7 @@ class Pairs(NamedTuple):
     obstacle: str = ""
     """why it cannot be judged, and what to write instead"""
     left_out: Mapping[str, str] = MappingProxyType({})
-    """why a task is not in a geometric mean: absent, requests, rate, units, sources"""
+    """why a task is not in a geometric mean: absent, requests, rate, units, sources, paced"""
     of_device: bool = False
     """it is of the whole device, whoever wrote"""
     other_work: bool = False
@@ -90,9 +99,11 @@ class BlockNumbers:
             return Pairs(obstacle=obstacle, other_work=True)
         tasks = self._tasks(arms, metric) if of_all else (task,)
         missing = {each: _missing(arms, each, metric) for each in tasks}
+        if of_all and metric == "throughput":
+            missing |= {each: "paced" for each in tasks if self.is_paced(contender, each)}
         good = [each for each, why in missing.items() if not why]
         if not good:
-            return Pairs(obstacle=_why_none(arms, task, metric, tasks))
+            return Pairs(obstacle=_why_none(arms, task, metric, missing))
         one, two = ([_mean(race, good, metric) for race in arm] for arm in arms)
         numbers = [race.numbers[(each, metric)] for arm in arms for race in arm for each in good]
         counts = [number.requests for number in numbers if number.requests is not None]
@@ -155,12 +166,12 @@ class BlockNumbers:
             self._alone[contender] = f"{' and '.join(clauses)}: {cure}" if clauses else ""
         return self._alone[contender]
 
-    def _arms(self, contender: str) -> tuple[Sequence[RacedNumbers], Sequence[RacedNumbers]] | None:
+    def _arms(self, contender: str) -> _Arms | None:
         if not all(self.baseline in block and contender in block for block in self._blocks):
             return None
         return [block[self.baseline] for block in self._blocks], [block[contender] for block in self._blocks]
 
-    def _tasks(self, arms: tuple[Sequence[RacedNumbers], Sequence[RacedNumbers]], metric: str) -> tuple[str, ...]:
+    def _tasks(self, arms: _Arms, metric: str) -> tuple[str, ...]:
         return tuple(
             dict.fromkeys(task for arm in arms for race in arm for task, each in race.numbers if each == metric)
         )
@@ -208,11 +219,9 @@ def is_common(rates: Sequence[float]) -> bool:
     return min(rates, default=0.0) > 0 and math.isclose(min(rates), max(rates), rel_tol=1e-6)
 
 
-def _why_none(
-    arms: tuple[Sequence[RacedNumbers], Sequence[RacedNumbers]], task: str, metric: str, tasks: Sequence[str]
-) -> str:
-    kind = METRICS[metric]
-    reasons = [_missing(arms, each, metric) for each in tasks]
+def _why_none(arms: _Arms, task: str, metric: str, missing: Mapping[str, str]) -> str:
+    """Return why there is no number that may decide, and what to write instead; `missing`: why, by task."""
+    kind, reasons = METRICS[metric], list(missing.values())
     subject = f"task {task}" if task else "no task"
     if metric in LATENCIES and "requests" not in reasons:
         verb = "has no" if task else "has a"
@@ -227,7 +236,7 @@ def _why_none(
             "iterations or a longer time-period in the track, or gate on a lower percentile"
         )
     if "units" in reasons:
-        units = _units(arms, tasks[reasons.index("units")], metric)
+        units = _units(arms, next(each for each, why in missing.items() if why == "units"), metric)
         return (
             f"{kind.words} was told in {' in some races and in '.join(units)} in others: have the track count it in "
             "one unit for all variants, or gate on serviceTimeP50"
@@ -238,6 +247,9 @@ def _why_none(
             f"{kind.words} was told by {' in some races and by '.join(told)} in others, which do not mean the same: "
             f"{_ONE_SOURCE_OF_RATES if metric == 'throughput' else _ONE_SOURCE_OF_USE}"
         )
+    if "paced" in reasons:
+        paced = some_of([each for each, why in missing.items() if why == "paced"], _MOST_TASKS)
+        return f"of {paced} {AS_PLANNED}: gate on latencies or service times, or look for the capacity (race.capacity)"
     if metric == "diskWriteBytes":
         return (
             "not every race of both has it: nothing was written to a device there, or, in turn, what Elasticsearch "

@@ -102,6 +102,8 @@ class Raced:
     """as they were told; "" is the kind's own, or not known"""
     sources: Mapping[str, str] = field(default_factory=dict)
     """who told rates, and what the Elasticsearch nodes used, by group of columns"""
+    rates: Mapping[str, float] | None = None
+    """operations per second that were asked for, by task; None where that is not known, as of a race.json"""
     judged: bool = False
     """it is a Benchmark's, and was found to count"""
     began: str = ""

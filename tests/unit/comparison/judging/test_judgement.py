@@ -648,7 +648,7 @@ def test_a_saturated_load_generator_is_a_finding_of_the_comparison() -> None:
 
 
 def test_what_is_remarked_on_blocks_beyond_the_last_look_is_no_finding_yet() -> None:
-    blocks = one_number("throughput", 0.0)
+    blocks = one_number("throughput", 0.0, rate=0.0)
     late = remarked(blocks, {(5, OTHER): "LoadGeneratorSaturated", (4, f"{BASELINE}{TWIN}"): "LoadGeneratorSaturated"})
     assert not judged(late, [gate_of("throughput")], [Look(3, 0.02), Look(7, 0.03)], last=False).findings
 
@@ -784,21 +784,53 @@ def test_a_number_without_noise_that_a_later_race_lacks_is_as_it_was() -> None:
     assert any("segments of 9.0.0 is as 3 blocks showed it: not every race" in text for text in found.findings)
 
 
-@pytest.mark.parametrize(
-    ("rates", "told"), [({}, False), ({"search": 50.0}, True), ({"search": 50.0, "bulk": 9.0}, True)]
-)
-def test_a_mean_throughput_over_tasks_at_a_rate_says_so(rates: dict[str, float], told: bool) -> None:
-    """Such a task does what it was asked for: it thins out what the others show."""
-    blocks = drawn(random.Random(1), 3, {BASELINE: 0.0, OTHER: 0.0}, ("throughput",), ("bulk", "search"))
-    for race in (race for block in blocks for race in block.races):
-        race.target_throughput.update(rates)
-    said = [
-        text for text in judged(blocks, [{"metric": "throughput", "margin": 5}]).findings if "a rate was asked" in text
-    ]
-    assert bool(said) is told
-    assert not told or (said[0].startswith("throughput, geometric mean of 2 tasks: of ") and "search" in said[0])
-    named = judged(blocks, [{"metric": "throughput", "margin": 5, "task": "search"}])
-    assert not [text for text in named.findings if "a rate was asked" in text]
+def slower_indexing_beside_paced_searches(rates: dict[str, float]) -> list[BlockRecord]:
+    """Return blocks in which the bulk is 12 % slower, and three searches are as fast as they were asked for."""
+    chosen, blocks = random.Random(1), []
+    searches = [f"search{number}" for number in range(3)]
+    for number in range(3):
+        races = []
+        for name, bulk in ((BASELINE, 1000.0), (OTHER, 880.0)):
+            values = {(task, "throughput"): 50 * chosen.lognormvariate(0, 0.0005) for task in searches}
+            values |= {("bulk", "throughput"): bulk * chosen.lognormvariate(0, 0.003)}
+            values |= {("", "storeBytes"): 5e6 * chosen.lognormvariate(0, 0.001)}
+            races.append(a_race(name, values, rates=rates))
+        blocks.append(BlockRecord(number=number + 1, races=races))
+    return blocks
+
+
+PACED = {f"search{number}": 50.0 for number in range(3)}
+AT_A_RATE = "a rate was asked for, which is the throughput as long as it is kept"
+
+
+@pytest.mark.parametrize("declared", [[], [{"metric": "throughput", "margin": 5}]])
+def test_a_rate_that_was_asked_for_does_not_thin_out_a_mean_throughput(declared: list[dict[str, Any]]) -> None:
+    found = judged(slower_indexing_beside_paced_searches(PACED), declared)
+    gate = found.contenders[0].gates[0]
+    assert (gate.tasks, gate.verdict, found.gate_passed) == (["bulk"], "Regressed", False)
+    assert gate.change == pytest.approx(-12, abs=1)
+    out = f"throughput, {MEAN} 1 task, leaves out: search0, search1, search2 ({AT_A_RATE})"
+    assert [text for text in found.findings if AT_A_RATE in text] == [out]
+    free = judged(slower_indexing_beside_paced_searches({}), declared)
+    assert len(free.contenders[0].gates[0].tasks) == 4 and not any(AT_A_RATE in text for text in free.findings)
+
+
+def test_a_throughput_of_nothing_but_what_was_asked_for_is_no_gate() -> None:
+    blocks = slower_indexing_beside_paced_searches({**PACED, "bulk": 1000.0})
+    found = judged(blocks)
+    assert [gate.metric for gate in found.contenders[0].gates] == ["storeBytes"] and found.gate_passed
+    (told,) = [text for text in found.findings if AT_A_RATE in text]
+    assert told.startswith("no gate: throughput, geometric mean: of search0, search1, search2, bulk a rate was")
+    declared = judged(blocks, [{"metric": "throughput", "margin": 5}])
+    assert (declared.verdict, declared.gate_passed, declared.futile) == ("Inconclusive", False, True)
+    assert AT_A_RATE in the_gate(declared).sentence
+
+
+@pytest.mark.parametrize(("task", "told"), [("search0", True), ("bulk", False)])
+def test_a_gate_on_the_throughput_of_a_task_at_a_rate_says_so(task: str, told: bool) -> None:
+    gates = [{"metric": "throughput", "margin": 5, "task": task}]
+    said = [text for text in judged(slower_indexing_beside_paced_searches(PACED), gates).findings if AT_A_RATE in text]
+    assert said == ([f"throughput of search0: {AT_A_RATE}: gate on the task's latency or service time"] if told else [])
 
 
 NOT_RULED_OUT = "; the margin is not ruled out, which this gate asks for; about "

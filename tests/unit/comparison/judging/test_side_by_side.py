@@ -475,3 +475,28 @@ def test_a_task_of_too_few_requests_for_a_percentile_is_told() -> None:
     notes = judge_side_by_side(races(1.0, 1, 3), [read(few), *races(1.0, 2, 2)]).notes
     assert "p50 of search decides nothing: it needs 6 requests, and the files prove fewer" in notes
     assert "p99 of search decides nothing: it needs 368 requests, and the files prove fewer" in notes
+
+
+@pytest.mark.parametrize(
+    ("rates", "left", "kept"),
+    [
+        ([{"search": 50.0}] * 6, "search", 1),
+        ([{"search": 50.0}] * 3 + [None] * 3, "search", 1),  # files beside Benchmarks do not tell
+        ([{"search": 50.0, "bulk": 9.0}] * 6, "bulk, search", 0),
+        ([{"search": 50.0}] * 5 + [{"search": 60.0}], "", 2),
+        ([{"search": 50.0}] * 5 + [{}], "", 2),
+        ([None] * 6, "", 2),
+    ],
+)
+def test_a_rate_that_was_asked_for_is_in_no_mean_throughput_and_is_told(
+    rates: list[dict[str, float] | None], left: str, kept: int
+) -> None:
+    told = [replace(race, rates=asked) for race, asked in zip(races(1.0, 1, 6), rates, strict=True)]
+    found = judge_side_by_side(told[:3], told[3:])
+    plural = "s" if kept > 1 else ""
+    gates = {line.kind: line.what for line in found.gates}
+    assert gates.get(Kind.THROUGHPUT) == (f"throughput, geometric mean of {kept} task{plural}" if kept else None)
+    assert gates[Kind.P50] == "service time p50, geometric mean of 2 tasks"
+    assert str(Number("search", Kind.THROUGHPUT)) in [line.what for line in found.others]
+    why = "decides nothing: a rate was asked for, which is the throughput as long as it is kept"
+    assert [text for text in found.notes if why in text] == ([f"throughput of {left} {why}"] if left else [])

@@ -304,7 +304,7 @@ def test_a_race_to_be_put_beside_others_has_the_numbers_of_its_record() -> None:
     assert Number("search", Kind.P99) not in found.supported and Number("bulk", Kind.P99) in found.supported
     assert Number("duet", Kind.P50) in found.values and Number("duet", Kind.THROUGHPUT) not in found.values
     assert found.units[Number("search", Kind.THROUGHPUT)] == "ops/s" and found.error_rates == {"bulk": 0.01}
-    assert found.tasks == ("search", "bulk", "duet")
+    assert found.tasks == ("search", "bulk", "duet") and found.rates == {"search": 50.0, "duet": 50.0}
     searched = recorded_race("up race-2", searching_race(300.0), {})
     assert set(searched.values) == {Number("search", Kind.CAPACITY), Number("bulk", Kind.THROUGHPUT)}, "no probe's"
     assert searched.identity == "up race-2"

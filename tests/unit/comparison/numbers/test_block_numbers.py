@@ -100,6 +100,33 @@ def test_throughputs_of_two_units_are_not_compared() -> None:
     assert not none.baseline and "in docs/s in some races" in none.obstacle
 
 
+@pytest.mark.parametrize(
+    ("rates", "tasks", "left_out"),
+    [
+        (({}, {}), ("bulk", "search"), {}),
+        (({"search": 50.0}, {"search": 50.0}), ("bulk",), {"search": "paced"}),
+        (({"search": 50.0}, {"search": 60.0}), ("bulk", "search"), {}),
+        (({"search": 50.0}, {}), ("bulk", "search"), {}),
+    ],
+)
+def test_a_rate_that_was_asked_for_in_all_races_is_in_no_mean_throughput(
+    rates: tuple[dict[str, float], ...], tasks: tuple[str, ...], left_out: dict[str, str]
+) -> None:
+    races = [
+        RaceRecord(
+            variant=name, benchmark=name, target_throughput=asked,
+            numbers=[Measured(task=task, metric=metric, value=10.0) for task in ("bulk", "search")
+                     for metric in ("throughput", "serviceTimeP50")],
+        )
+        for name, asked in zip("ab", rates, strict=True)
+    ]  # fmt: skip
+    numbers = BlockNumbers([BlockRecord(number=1, races=races)], "a")
+    mean = numbers.pairs("b", "", "throughput")
+    assert (mean.tasks, mean.left_out) == (tasks, left_out)
+    assert numbers.pairs("b", "search", "throughput").baseline == (10.0,), "by its name it is told"
+    assert numbers.pairs("b", "", "serviceTimeP50").tasks == ("bulk", "search")
+
+
 def test_a_record_that_tells_no_unit_is_compared_in_that_of_the_others() -> None:
     pairs = counted(bulk=("", "docs/s")).pairs("b", "bulk", "throughput")
     assert pairs.baseline == (10.0, 10.0) and pairs.unit == "docs/s"
