@@ -96,21 +96,28 @@ class Bounds:
     """levels of a value without a type"""
     free: int = 100_000
     """values in all that has no type, together: in Python one takes up to 200 bytes"""
+    texts: int = 4 << 20
+    """characters of all texts together: in Python each takes up to 4 bytes; a whole record of the runner has no more"""
     number: int = 1 << 53
     """a number is smaller than this: JSON's readers agree on all of these, and sums of thousands are still numbers"""
 
 
 class Cut(typing.NamedTuple):
-    """A list or mapping of which entries were left out."""
+    """A list or mapping of which entries were left out, or a text that was left out whole."""
 
     path: str
     entries: int
     """how many it has"""
     kept: int
+    unit: str = "entries"
+
+    def __str__(self) -> str:
+        """Return what was left out, in words."""
+        return f"{self.path} has {self.entries} {self.unit}, and {self.kept} are read"
 
 
 def decode_bounded(cls: type[T], data: Any, bounds: Bounds | None = None) -> tuple[T, tuple[Cut, ...]]:
-    """Return a `cls` read as by `decode`, but of bounded size, and the lists that were cut.
+    """Return a `cls` read as by `decode`, but of bounded size, and what was left out of lists and texts.
 
     Longer texts are cut, deeper values become None, and what is no character or too large a number is none.
     """
@@ -157,6 +164,8 @@ class _Reader:
         self._strict = strict
         self._bounds = bounds
         self._free_left = bounds.free if bounds else 0
+        self._texts_left = bounds.texts if bounds else 0
+        self._left_out = False
         self.cut: list[Cut] = []
 
     def dataclass(self, cls: Any, data: Mapping[str, Any], at: str) -> Any:
@@ -195,7 +204,7 @@ class _Reader:
             return self._items(parts[0], data, at)
         if form is Mapping:
             return self._mapping(parts[1], data, at)
-        return _scalar(hint, data if self._bounds is None else _within(data, self._bounds), at)
+        return _scalar(hint, self._within(data, at), at)
 
     def _free(self, data: Any, depth: int, at: str) -> Any:
         """Return a value without a type, `depth` levels of it."""
@@ -205,16 +214,40 @@ class _Reader:
             return [self._free(item, depth - 1, at) for item in self._first(data, at)]
         if isinstance(data, Mapping):
             return {key: self._free(item, depth - 1, at) for key, item in self._pairs(data, at)}
-        return _within(data, self._bounds) if self._bounds else data
+        return self._within(data, at)
+
+    def _within(self, data: Any, at: str) -> Any:
+        bounds = self._bounds
+        if bounds is None:
+            return data
+        if isinstance(data, str):
+            return self._characters(data, bounds, at)
+        if isinstance(data, int | float) and not isinstance(data, bool) and not abs(data) < bounds.number:
+            return None
+        return data
+
+    def _characters(self, text: str, bounds: Bounds, at: str) -> str:
+        """Return the characters of a text that are kept: none once all texts together have too many."""
+        kept = characters(text, bounds.text)
+        self._texts_left -= len(kept)
+        if self._texts_left >= 0:
+            return kept
+        self._leave_out(at, len(text), "characters")
+        return ""
 
     def _is_room(self, data: list[Any] | Mapping[str, Any], at: str) -> bool:
         """Take as many of the values that may be free as these are; return whether there are so many."""
         if self._bounds is None:
             return True
         self._free_left -= len(data)
-        if self._free_left < 0 and not any(it.kept == 0 for it in self.cut):  # said once
-            self.cut.append(Cut(at, len(data), 0))
+        if self._free_left < 0:
+            self._leave_out(at, len(data), "entries")
         return self._free_left >= 0
+
+    def _leave_out(self, at: str, size: int, unit: str) -> None:
+        if not self._left_out:  # said once
+            self.cut.append(Cut(at, size, 0, unit))
+        self._left_out = True
 
     def _first(self, data: list[Any], at: str) -> list[Any]:
         if self._bounds is None or len(data) <= self._bounds.items:
@@ -228,7 +261,8 @@ class _Reader:
             return data.items()
         if len(data) > bounds.items:
             self.cut.append(Cut(at, len(data), bounds.items))
-        return [(characters(key, bounds.text), item) for key, item in itertools.islice(data.items(), bounds.items)]
+        first = itertools.islice(data.items(), bounds.items)
+        return [(self._characters(key, bounds, at), item) for key, item in first]
 
     def _union(self, options: tuple[Any, ...], data: Any, at: str) -> Any:
         if data is None and type(None) in options:
@@ -267,14 +301,6 @@ def _below(at: str, key: str) -> str:
 def _mapping(data: Any, at: str) -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
         raise DecodeError(f"{at}: must be an object" if at else "it is not a JSON object")
-    return data
-
-
-def _within(data: Any, bounds: Bounds) -> Any:
-    if isinstance(data, str):
-        return characters(data, bounds.text)
-    if isinstance(data, int | float) and not isinstance(data, bool) and not abs(data) < bounds.number:
-        return None
     return data
 
 

@@ -35,6 +35,8 @@ MOST_VALUES_TOGETHER: Final = MAX_JSON_VALUES * 3 // 2
 """of all records of a Benchmark that are held at once, in JSON: its races' pods may have written anything"""
 LARGE_VALUES: Final = 50_000
 """from which on records are large: one of `log_ingest` has a thousand"""
+CHARACTERS_OF_A_VALUE: Final = 16
+"""that count as one, as many as a real record has: Python may hold each at 4 bytes, so that 55 MiB are held together"""
 _LOG_LINES: Final = 200
 _LOG_BYTES: Final = 2500
 
@@ -134,22 +136,26 @@ async def read_records(
     for step in reversed(steps):
         name = object_name(subject.name, step)
         there = await api_server.find("ConfigMap", subject.namespace, name) if left > 0 else None
-        record = table = None
-        large = False
-        if there is not None and is_controlled_by(there, subject):
-            record, table = text_of(there, KEY_RECORD), text_of(there, KEY_RESOURCES)
-            left -= value_count(record or "") + value_count(table or "")
-            if large := MOST_VALUES_TOGETHER - left > LARGE_VALUES:
-                await has_room()
+        own = there if there is not None and is_controlled_by(there, subject) else None
+        left -= sum(weight_of(text_of(own, key) or "") for key in (KEY_RECORD, KEY_RESOURCES))
+        large = own is not None and MOST_VALUES_TOGETHER - left > LARGE_VALUES
+        if large:
+            await has_room()  # who waits holds them packed
         if found and left <= 0:
-            record = table = None
+            own = None
         # Reading a large one takes seconds, which are not only its own.
-        found[step] = await asyncio.to_thread(_read, record, table) if large else _read(record, table)
+        found[step] = await asyncio.to_thread(_read, own) if large else _read(own)
     return found
 
 
-def _read(record: str | None, table: str | None) -> Written:
-    return Written(Record.from_json(record), MachineTable.from_json(table))
+def weight_of(text: str) -> int:
+    """Return how many values a JSON text counts as: those that it has at most, or more where it is long."""
+    return max(value_count(text), len(text) // CHARACTERS_OF_A_VALUE)
+
+
+def _read(own: Json | None) -> Written:
+    record = Record.from_json(text_of(own, KEY_RECORD))
+    return Written(record, MachineTable.from_json(text_of(own, KEY_RESOURCES)))
 
 
 async def read_noise(api_server: ApiServer, namespace: str) -> Mapping[str, Any] | None:

@@ -553,13 +553,13 @@ class Record:
 
 
 def _without_cut(record: Record, cut: tuple[Cut, ...]) -> Record:
-    """Return a record whose lists were cut as one that cannot be judged, unless only the places of shards were cut."""
+    """Return a record that was cut as one that cannot be judged, unless only the places of shards were cut."""
     if any(it.path == "shards" for it in cut):
         record = replace(record, shards=None, left_out=(*record.left_out, "where the copies of the shards were"))
     judged = [it for it in cut if it.path != "shards"]
     if not judged or record.outcome.reason:
         return record
-    lists = ", ".join(f"{it.path} has {it.entries} entries, and {it.kept} are read" for it in judged[:5])
+    lists = ", ".join(map(str, judged[:5]))
     return replace(record, outcome=Outcome(Reason.RECORD_MISSING, f"the record is too large to be judged by: {lists}"))
 
 

@@ -234,8 +234,7 @@ class MachineTable:
         if data is None or data.get("format") != FORMAT:
             return None
         table, cut = decode_bounded(MachineTable, data)
-        lists = tuple(f"{it.path} has {it.entries} entries, and {it.kept} are read" for it in cut[:5])
-        return replace(table, remarks=(*table.remarks, *lists))
+        return replace(table, remarks=(*table.remarks, *map(str, cut[:5])))
 
 
 def _text(table: MachineTable) -> str:

@@ -155,6 +155,21 @@ def test_of_what_has_no_type_so_many_values_are_kept_altogether():
     assert record(track={"params": fitting}).track.params == fitting
 
 
+def test_of_all_texts_so_many_characters_are_kept_together():
+    """Else one record holds 32 MiB for as long as it is judged: Python may hold a text at 4 bytes a character."""
+    text = "x" * 4095 + "\U0001f600"
+    fits = Bounds().texts // len(text)
+    found = record(leftOut=[text] * fits)
+    assert found.left_out == (text,) * fits and found.outcome.reason is None
+    found = record(leftOut=[text] * (fits + 9))
+    assert sum(map(len, found.left_out)) <= Bounds().texts and len(found.left_out) == fits + 9
+    assert found.outcome.message == (
+        "the record is too large to be judged by: leftOut[1024] has 4096 characters, and 0 are read"
+    )
+    keys = {f"{number}{text}"[:4096]: 1 for number in range(fits + 9)}
+    assert sum(map(len, record(track={"params": keys}).track.params)) <= Bounds().texts
+
+
 def test_an_unknown_reason_of_half_characters_is_said_in_whole_ones():
     """Else the API server stores another text than was written, and the status is never as it should be."""
     found = record(outcome={"reason": "\ud800", "message": "m"}).outcome

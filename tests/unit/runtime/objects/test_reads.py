@@ -1,6 +1,8 @@
 """What is read of a Benchmark: only what belongs to it, and only as much as is needed."""
 
 import asyncio
+import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -13,7 +15,6 @@ from fairlap.plan.basis.seen import Checker, Children, LogOf
 from fairlap.runtime.objects import reads
 from fairlap_race.contract.config_maps import packed
 from fairlap_race.contract.recorded.record import KEY_RECORD
-from fairlap_race.contract.untrusted import value_count
 from fairlap_race.contract.watched_machines.resources import KEY_RESOURCES, MachineTable
 
 Json = dict[str, Any]
@@ -81,7 +82,7 @@ def test_records_of_earlier_races_that_are_too_large_together_are_left_out(monke
     entries = packed({KEY_RECORD: (text := good_record().to_json())})
     names = tuple(f"race-{number}" for number in range(1, 6))
     there = {f"bm-{name}": {"metadata": OWN, "binaryData": entries} for name in names}
-    monkeypatch.setattr(reads, "MOST_VALUES_TOGETHER", int(2.5 * value_count(text)))
+    monkeypatch.setattr(reads, "MOST_VALUES_TOGETHER", int(2.5 * reads.weight_of(text)))
     server: Any = Server(ConfigMap=there)
     found = run(reads.read_records(server, SEEN.subject, names))
     assert [name for name in names if found[name].record] == ["race-4", "race-5"] and set(found) == set(names)
@@ -89,6 +90,29 @@ def test_records_of_earlier_races_that_are_too_large_together_are_left_out(monke
     monkeypatch.setattr(reads, "MOST_VALUES_TOGETHER", 1)
     alone = run(reads.read_records(Server(ConfigMap=there), SEEN.subject, names))  # type: ignore[arg-type]
     assert alone["race-5"].record and not alone["race-4"].record, "the race that is to be judged is read in any case"
+
+
+@pytest.mark.parametrize(("key", "field"), [(KEY_RECORD, "leftOut"), (KEY_RESOURCES, "remarks")])
+def test_texts_count_as_values_do(key: str, field: str) -> None:
+    """A character beyond the BMP makes Python hold 4 bytes for each of its text: 11 KB, compressed, held 32 MiB."""
+    texts = ["x" * 4095 + "\U0001f600"] * 2035
+    entries = packed({key: json.dumps({"format": 1, field: texts}, ensure_ascii=False)})
+    assert len(str(entries)) < 50_000
+    names, waits = tuple(f"race-{number}" for number in range(1, 6)), list[str]()
+
+    async def has_room() -> None:
+        assert tracemalloc.get_traced_memory()[0] < 17 << 20, "who waits holds what was read before, and nothing more"
+        waits.append(server.read[-1])
+
+    server: Any = Server(ConfigMap={f"bm-{name}": {"metadata": OWN, "binaryData": entries} for name in names})
+    tracemalloc.start()
+    try:
+        found = run(reads.read_records(server, SEEN.subject, names, has_room))
+        assert tracemalloc.get_traced_memory()[0] < 17 << 20
+    finally:
+        tracemalloc.stop()
+    assert [name for name in names if found[name] != reads.Written()] == ["race-5"]
+    assert waits == server.read == ["bm-race-5", "bm-race-4"]
 
 
 @pytest.mark.parametrize(("large", "waited"), [(10_000, 0), (0, 1)])
