@@ -1,10 +1,13 @@
 """A block's record as a ConfigMap keeps it: compressed, and never too large to be kept."""
 
 import gzip
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
+from sys import getsizeof
 from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from fairlap.api.block_record import KEY_BLOCK, BlockRecord, Measured, RaceRecord
 from fairlap_race.contract.untrusted import MAX_JSON_VALUES, unpacked, value_count
@@ -15,7 +18,7 @@ MOST_NUMBERS: Final = 40_000
 """of all races together: who reads them again reads no more values than MAX_JSON_VALUES"""
 _LEFT_OUT: Final = ("rates", "latencies", "service_times", "task_usage")
 """as they are left out, one after the other"""
-_NUMBER_BYTES, _FACT_BYTES = 350, 200
+_OF_A_NUMBER = attrgetter(*Measured.__slots__)
 
 
 def pack_block(block: BlockRecord) -> bytes:
@@ -66,12 +69,18 @@ def without_curves(block: BlockRecord) -> BlockRecord:
     return block.model_copy(update={"races": races})
 
 
-def memory_of(block: BlockRecord) -> int:
-    """Return how many bytes of memory a record without curves takes, about."""
-    numbers = sum(len(race.numbers) for race in block.races)
-    return _NUMBER_BYTES * numbers + sum(
-        _FACT_BYTES + len(path) + len(value) for race in block.races for path, value in race.facts.items()
-    )
+def memory_of(part: Any) -> int:
+    """Return how many bytes of memory a record takes, or a part of one, about; of a text it is up to 4 a character."""
+    if isinstance(part, Measured):  # these are the most
+        return getsizeof(part) + sum(map(getsizeof, _OF_A_NUMBER(part)))
+    if isinstance(part, BaseModel):
+        return getsizeof(part) + getsizeof(part.model_fields_set) + memory_of(vars(part))
+    below: Iterable[Any] = ()
+    if isinstance(part, dict):
+        below = chain(part, part.values())
+    elif isinstance(part, list | tuple):
+        below = part
+    return getsizeof(part) + sum(map(memory_of, below))
 
 
 def _text(block: BlockRecord, changes: dict[str, object]) -> bytes:

@@ -108,8 +108,8 @@ async def read_blocks(api_server: ApiServer, seen: ComparisonSeen) -> dict[int, 
     found, taken = dict[int, BlockRecord | None](), 0
     for number, name in names.items():
         block = await read_block(api_server, subject, name)
-        found[number] = without_curves(block) if block else None
-        taken += memory_of(block) if block else 0
+        found[number] = kept = without_curves(block) if block else None
+        taken += memory_of(kept)
         if taken > MOST_MEMORY:
             raise ValueError(
                 f"the records of its blocks take more than {MOST_MEMORY >> 20} MiB of memory together: compare fewer "

@@ -4,10 +4,12 @@ import gzip
 import math
 import random
 import tracemalloc
+from typing import Any
 
 import pytest
 
 from fairlap.api.block_record import BlockRecord, Curve, Measured, RaceRecord
+from fairlap.api.status import MOST_REMARKS, RemarkStatus
 from fairlap.comparison.numbers import block_pack
 from fairlap_race.contract.untrusted import MAX_JSON_VALUES, value_count
 
@@ -71,10 +73,27 @@ def test_what_decisions_do_not_read_is_not_held() -> None:
     assert not (found.races[0].rates or found.races[0].latencies or found.races[0].service_times)
 
 
-def test_what_a_record_takes_is_not_told_too_small() -> None:
-    text = BlockRecord(
-        number=1, races=[RaceRecord(variant="a", benchmark="b", numbers=numbers(3000))]
-    ).model_dump_json()
+LONG = "x" * 4000 + "\U0001f600"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"numbers": numbers(3000)},
+        {"numbers": [Measured(metric="m", value=1.0, task=f"{n}{LONG}") for n in range(100)]},
+        {"target_throughput": {f"{n}{LONG * 9}": 1.0 for n in range(20)}},
+        {"target_throughput": {str(n): 1.0 for n in range(3000)}},
+        {"facts": {f"{n}{LONG * 9}": LONG for n in range(20)}},
+        {"remarks": [RemarkStatus(reason="R", message=LONG)] * MOST_REMARKS},
+        {"canary": {f"{n}{LONG[-60:]}": 1.0 for n in range(10)}, "sources": {str(n): LONG for n in range(10)}},
+        {"message": LONG, "reason": LONG, "uid": LONG, "started_at": LONG},
+    ],
+    ids="-".join,
+)
+def test_what_a_record_takes_is_not_told_too_small(parts: dict[str, Any]) -> None:
+    """What anybody writes is counted, too: 22 KB, compressed, were 61 MiB of names in memory and counted as nothing."""
+    race = RaceRecord(**{"variant": "a", "benchmark": "b", **parts})
+    text = BlockRecord(number=1, races=[race]).model_dump_json()
     tracemalloc.start()
     try:
         found = block_pack.unpack_block(text.encode())
