@@ -14,6 +14,8 @@ from fairlap.queue.turn import addresses
 
 MOST_RACES: Final = MAX_VARIANTS + 1
 """of a block"""
+_LONGEST_HOST, _MOST_HOSTS = 260, 20
+"""of a target, by the schema; a Comparison's patch may name anything until it is refused"""
 PlaceKind = Literal["race", "check"]
 """what a Benchmark may hold: a place for its clusters and races until it has ended, or one for its track check"""
 
@@ -85,7 +87,7 @@ def summarize(body: Mapping[str, Any]) -> Summary:
     """Return the summary of a Benchmark, whatever its spec and status hold: whoever calls has others to look after."""
     meta, status, spec = body["metadata"], as_mapping(body.get("status")), as_mapping(body.get("spec"))
     phase, admitted = str(status.get("phase") or "Pending"), bool(status.get("admittedTime"))
-    hosts = [] if phase in OVER else as_list(as_mapping(spec.get("target")).get("hosts"))
+    hosts = [] if phase in OVER else _hosts(spec.get("target"))
     waits = phase not in OVER and not admitted and not spec.get("suspend") and not status.get("step")
     unchecked, led_by = _is_unchecked(body), leader_uid(body)
     checks = not admitted and as_mapping(status.get("step")).get("name") == CHECK_STEP
@@ -97,7 +99,7 @@ def summarize(body: Mapping[str, Any]) -> Summary:
         phase=phase,
         admitted=admitted,
         lines_up=waits and not unchecked and not led_by,
-        hosts=addresses(map(str, hosts), str(meta["namespace"])),
+        hosts=addresses(hosts, str(meta["namespace"])),
         checks=checks,
         awaits_check=awaits_check,
         comes=awaits_check or (checks and phase not in OVER and not spec.get("suspend") and not led_by),
@@ -154,7 +156,13 @@ def _hosts_of_variants(spec: Mapping[str, Any]) -> Iterator[str]:
         at = as_mapping(as_mapping(cell).get("at"))
         targets += [at, {"target": {"hosts": at.get("target.hosts")}}]
     for each in targets:
-        yield from map(str, as_list(as_mapping(each.get("target")).get("hosts")))
+        yield from _hosts(each.get("target"))
+
+
+def _hosts(target: Any) -> list[str]:
+    """Return the hosts of a target that a Benchmark could have, as many as it could have."""
+    hosts = as_list(as_mapping(target).get("hosts"))
+    return [it for it in hosts if isinstance(it, str) and len(it) <= _LONGEST_HOST and it.isascii()][:_MOST_HOSTS]
 
 
 def _is_unchecked(body: Mapping[str, Any]) -> bool:

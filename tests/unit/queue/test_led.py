@@ -260,6 +260,16 @@ def test_the_hosts_of_all_variants_are_its_own(spec: Json) -> None:
     assert summarize_comparison(over).hosts == frozenset(), "nobody asks any more"
 
 
+def test_hosts_that_no_benchmark_could_have_are_not_held() -> None:
+    """What a patch names has no schema until the Comparison is refused, and all are held before any is."""
+    odd = [f"http://{'x' * 1_400_000}\U0001f600:9200", f"http://{'x' * 300}:9200", "http://é:9200", 7, ["http://a:1"]]
+    many = [f"http://es-{number}:9200" for number in range(500)]
+    spec = {"template": {}, "variants": [{"name": "b", "patch": {"target": {"hosts": [*odd, *many]}}}]}
+    expected = {f"es-{number}.ns:9200" for number in range(20)}
+    assert summarize_comparison({"metadata": META, "spec": spec}).hosts == expected
+    assert summarize({"metadata": META, "spec": {"target": {"hosts": [*odd, *many]}}}).hosts == expected
+
+
 OWNER: Json = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Comparison", "name": "c", "uid": "c", "controller": True}
 
 

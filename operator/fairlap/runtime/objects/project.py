@@ -8,7 +8,7 @@ from fairlap.api.kinds import CONFIG_MAP, ENDPOINT_SLICE, JOB, POD
 from fairlap.api.names import MOST_SPEC_VALUES, PAGE_CACHE_ANNOTATION, PAGE_CACHE_OUTCOME_ANNOTATION
 from fairlap.api.owners import controller
 from fairlap.api.phases import is_over
-from fairlap.api.small_metadata import shrink_metadata, small_reference
+from fairlap.api.small_metadata import LONGEST_VALUE, shrink_metadata, small_reference
 from fairlap.plan.lifetimes import expiry, rerun
 from fairlap.plan.lifetimes.keep import KEPT
 from fairlap_race.contract.recorded.record import KEY_PROGRESS, MAX_PROGRESS_CHARACTERS
@@ -46,7 +46,7 @@ def project_child(plural: str, body: Body) -> Json:
         kept["ready"] = _ready_addresses(body)
     elif plural == JOB.plural:
         if noted := _some(meta.get("annotations") or {}, _OF_A_JOB):
-            kept["metadata"]["annotations"] = noted
+            kept["metadata"]["annotations"] = {name: value[:LONGEST_VALUE] for name, value in noted.items()}
         suspended = {"suspend": body["spec"].get("suspend", False)}
         kept |= {"spec": suspended, "status": _some(body.get("status") or {}, ("conditions",))}
     elif plural == POD.plural:

@@ -7,6 +7,7 @@ from typing import Any
 import kopf
 import pytest
 
+from fairlap.api.small_metadata import LONGEST_VALUE
 from fairlap.plan.lifetimes.expiry import expires_at
 from fairlap.plan.lifetimes.rerun import OF, requested_value
 from fairlap.plan.lifetimes.rerun_history import limited_history
@@ -51,8 +52,10 @@ def test_what_is_kept_of_a_child(plural: str, more: dict[str, Any], kept: dict[s
 
 def test_of_a_job_what_was_noted_of_the_page_cache_is_kept() -> None:
     noted = {"fairlap.dev/page-cache": "a sentence", "fairlap.dev/page-cache-outcome": "kept"}
-    body = {"metadata": {**BODY["metadata"], "annotations": {"a": "large", **noted}}, "spec": {}}
+    body: dict[str, Any] = {"metadata": {**BODY["metadata"], "annotations": {"a": "large", **noted}}, "spec": {}}
     assert project_child("jobs", body)["metadata"]["annotations"] == noted
+    body["metadata"]["annotations"] = dict.fromkeys(noted, "x" * 260_000 + "\U0001f600")
+    assert project_child("jobs", body)["metadata"]["annotations"] == dict.fromkeys(noted, "x" * LONGEST_VALUE)
 
 
 def test_what_the_first_list_holds_of_a_benchmark_that_is_over() -> None:
