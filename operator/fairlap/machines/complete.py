@@ -24,7 +24,7 @@ from fairlap.plan.basis.steps import object_name
 from fairlap.plan.explain.trouble import elasticsearch_pods, load_generators
 from fairlap.results import cadvisor
 from fairlap.results.machine_facts import facts_of
-from fairlap.results.storage import Provisioned, with_claim, with_mount
+from fairlap.results.storage import Provisioned, is_bound, with_claim, with_mount
 from fairlap_race.contract.config_maps import packed
 from fairlap_race.contract.recorded.record import Record
 from fairlap_race.contract.recorded.task_spans import TaskSpan, clock_was_set, race_span, task_spans
@@ -206,9 +206,14 @@ async def _provisioned(api_server: ApiServer, namespace: str, claim_name: str, u
             remarks.append(f"{kind} {name} could not be read: {error.message}")
             return None
 
-    claim = await read("PersistentVolumeClaim", claim_name, namespace)
-    spec = (claim or {}).get("spec") or {}
-    volume = await read("PersistentVolume", str(spec.get("volumeName") or ""))
+    claim = await read("PersistentVolumeClaim", claim_name, namespace) or {}
+    spec = claim.get("spec") or {}
+    volume = await read("PersistentVolume", name := str(spec.get("volumeName") or ""))
+    if volume is None:
+        return Provisioned(claim, remarks=tuple(remarks))
+    # Whoever writes a claim may name anybody's volume, and any class; what is bound to it was not chosen by its writer.
+    if not is_bound(claim, volume):
+        return Provisioned({**claim, "spec": {}}, remarks=(f"PersistentVolume {name} is not bound to this claim",))
     storage_class = await read("StorageClass", str(spec.get("storageClassName") or ""))
     return Provisioned(claim, volume, storage_class, tuple(remarks))
 

@@ -56,6 +56,13 @@ def _plain(text: str) -> str:
     return _OCTAL.sub(lambda code: chr(int(code[1], 8)), text)
 
 
+def is_bound(claim: Json, volume: Json) -> bool:
+    """Return whether a PersistentVolume is bound to that very claim, which the volume alone can tell."""
+    reference = (volume.get("spec") or {}).get("claimRef") or {}
+    uid = (claim.get("metadata") or {}).get("uid")
+    return bool(uid) and reference.get("uid") == uid
+
+
 def with_claim(volume: Volume, objects: Provisioned) -> Volume:
     """Return the evidence with what Kubernetes says of a node's volume claim."""
     claim, pv, storage_class = objects.claim or {}, objects.volume or {}, objects.storage_class or {}

@@ -19,7 +19,8 @@ from fairlap_race.contract.watched_machines.resources import KEY_RESOURCES, Mach
 
 NODE = "bm-race-1-es-default-0"
 MOUNTS = "510 500 254:0 / /usr/share/elasticsearch/data rw,noatime - xfs /dev/sdb rw\n"
-CLAIM = {"metadata": {"name": "c"}, "spec": {"storageClassName": "fast", "volumeName": "pv-1"}}
+CLAIM = {"metadata": {"name": "c", "uid": "own"}, "spec": {"storageClassName": "fast", "volumeName": "pv-1"}}
+BOUND = {"claimRef": {"name": "c", "namespace": "ns", "uid": "own"}}
 
 
 class Clock:
@@ -84,7 +85,8 @@ def complete(server: FakeServer, table: MachineTable | None = None, **elasticsea
 
 
 def test_everything_that_may_be_read_is_in_the_record() -> None:
-    server = FakeServer(PersistentVolume={"spec": {"hostPath": {"path": "/d"}}}, StorageClass={"provisioner": "p"})
+    pv = {"spec": {**BOUND, "hostPath": {"path": "/d"}}}
+    server = FakeServer(PersistentVolume=pv, StorageClass={"provisioner": "p"})
     table = complete(server)
     (volume,) = table.volumes
     assert (volume.provisioner, volume.source, volume.device) == ("p", "hostPath /d", "/dev/sdb")
@@ -108,12 +110,27 @@ def test_prometheus_is_not_asked_of_a_race_in_which_the_clock_was_set(set_by: di
 
 
 def test_what_is_forbidden_is_said() -> None:
-    (volume,) = complete(FakeServer(PersistentVolume=403, StorageClass=403, log=403)).volumes
-    assert [remark.split(":")[0] for remark in volume.remarks] == [
-        "mount options in effect could not be read", "PersistentVolume pv-1 could not be read",
-        "StorageClass fast could not be read",
-    ]  # fmt: skip
+    (volume,) = complete(FakeServer(PersistentVolume=403, log=403)).volumes
+    unread = ["mount options in effect could not be read", "PersistentVolume pv-1 could not be read"]
+    assert [remark.split(":")[0] for remark in volume.remarks] == unread
     assert (volume.class_name, volume.persistent_volume, volume.type) == ("fast", "pv-1", "xfs")
+    (volume,) = complete(FakeServer(PersistentVolume={"spec": BOUND}, StorageClass=403)).volumes
+    assert volume.remarks == ("StorageClass fast could not be read: StorageClass: refused",)
+
+
+@pytest.mark.parametrize("uid", ["theirs", None])
+@pytest.mark.parametrize("own", ["own", "", None])
+def test_a_volume_that_is_not_bound_to_the_claim_is_no_evidence(uid: str | None, own: str | None) -> None:
+    """Whoever writes a claim names a volume and a class: the operator may read all, its writer need not."""
+    nfs = {"server": "10.1.2.3", "path": "/exports/team-a"}
+    reference = {"name": "c", "namespace": "team-a", "uid": uid}
+    pv = {"metadata": {}, "spec": {"claimRef": reference, "capacity": {"storage": "9Ti"}, "nfs": nfs}}
+    claim = {**CLAIM, "metadata": {"name": "c", "uid": own}}
+    server = FakeServer(PersistentVolume=pv, PersistentVolumeClaim=claim, StorageClass={"parameters": {"secret": "s"}})
+    (volume,) = complete(server).volumes
+    assert volume.remarks == ("PersistentVolume pv-1 is not bound to this claim",)
+    told = volume.source, volume.source_kind, volume.capacity, volume.class_name, volume.persistent_volume
+    assert told == ("",) * 5 and not volume.parameters and volume.claim == "c"
 
 
 @pytest.mark.parametrize("what", [("keep",), ("log", "keep"), ("log", "PersistentVolumeClaim", "keep")])
@@ -132,7 +149,7 @@ def test_an_api_server_that_is_away_is_asked_again_later(what: tuple[str, ...]) 
 )
 def test_what_alone_does_not_answer_is_said_after_a_time(clock: Clock, what: str, said: str, status: int) -> None:
     """A kubelet that died held a race that was over in its place for ever."""
-    known: dict[str, Any] = {"PersistentVolume": {"spec": {}}, "StorageClass": {"provisioner": "p"}}
+    known: dict[str, Any] = {"PersistentVolume": {"spec": BOUND}, "StorageClass": {"provisioner": "p"}}
     server = FakeServer(**{**known, what: status})
     (volume,) = complete(server).volumes
     assert volume.remarks[0].startswith(said) and 0.5 * RETRY_SECONDS < clock.now <= RETRY_SECONDS
