@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import groupby
+from statistics import fmean
 
 from fairlap.api.comparison_status import DifferenceStatus, GateStatus
 from fairlap.comparison_report.comparison_view import ComparisonView, label_of, text_at, unit_of
@@ -117,8 +118,7 @@ def fairness(view: ComparisonView) -> Markup:
 def to_know_more(view: ComparisonView) -> Markup:
     """Return how many blocks more would settle what is open, and how small a change how many blocks show."""
     parts: list[Child] = []
-    seconds = [_seconds(view, [race.seconds or 0 for race in block.races]) for block in view.valid_blocks]
-    each = sum(seconds) / len(seconds) if seconds else 0.0
+    each = _seconds_of_a_block(view)
     for contender, gate in view.judged:
         if _is_open(gate) and gate.more_blocks:
             time = f", about {duration(each * gate.more_blocks)}" if each else ""
@@ -165,9 +165,13 @@ def _is_open(gate: GateStatus) -> bool:
     return gate.verdict == "Inconclusive" or (within and not gate.passed)
 
 
-def _seconds(view: ComparisonView, races: Sequence[float]) -> float:
-    """Return how long a block's races took: those in turn run at the same time."""
-    return max(races, default=0.0) if view.in_turn else sum(races)
+def _seconds_of_a_block(view: ComparisonView) -> float:
+    """Return how long a block that counts takes, with building its clusters; 0.0 where that is not known."""
+    counts = {(block.number, block.attempt) for block in view.valid_blocks}
+    told = [block for block in view.status.blocks if (block.number, block.attempt) in counts]
+    known = [seconds for block in told if all(seconds := [race.seconds or 0.0 for race in block.races])]
+    # Those in turn run at the same time.
+    return fmean(max(each, default=0.0) if view.in_turn else sum(each) for each in known) if known else 0.0
 
 
 def findings(view: ComparisonView) -> Markup | None:

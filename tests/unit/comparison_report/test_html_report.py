@@ -208,6 +208,30 @@ def test_what_would_settle_it_is_said() -> None:
     assert "Smallest visible change" in str(page_of("inconclusive").elements)
 
 
+@pytest.mark.parametrize(
+    ("kind", "seconds", "said"),
+    [
+        ("Races", [240.0, 240.0, 240.0], "about 7 more blocks would settle it, about 1 h 24 min."),
+        ("Races", [240.0, None, 240.0], "about 7 more blocks would settle it."),
+        ("Duet", [240.0, 200.0, 240.0], "about 7 more blocks would settle it, about 28 min."),
+    ],
+)
+def test_the_time_for_more_blocks_has_the_building_of_clusters(
+    kind: str, seconds: list[float | None], said: str
+) -> None:
+    """The runner's own seconds, which the records have, leave most of the time out."""
+    made = Made({"9.0.0": {}}, noise=0.001)
+    made.comparison["spec"]["design"]["kind"] = kind
+    (gate, *_) = made.comparison["status"]["contenders"][0]["gates"]
+    gate |= {"verdict": "Inconclusive", "moreBlocks": 7}
+    for block in made.comparison["status"]["blocks"]:
+        for race, took in zip(block["races"], seconds, strict=True):
+            race["seconds"] = took
+    assert said in Page(report_html(made.comparison, made.blocks)).words
+    told = Page(report_html(made.comparison, made.blocks[:2])).words
+    assert said in told, "the same with records that are gone"
+
+
 def test_a_comparison_that_failed_says_why() -> None:
     assert "✕ Failed: RacesInvalid" in words("failed") and "ran out of memory in 4 of 5 races" in words("failed")
 
