@@ -81,6 +81,33 @@ def test_an_end_outside_the_rates_is_not_told_as_a_bound(
     assert found and found.rate and said in found.sentences[0]
 
 
+@pytest.mark.parametrize(
+    ("end", "low", "high", "answer"),
+    [
+        ("Found", 980.0, 999.0, 990.0),
+        ("Wide", 800.0, 999.0, 990.0),
+        ("Found", 980.0, None, None),
+        ("Wide", None, 999.0, None),
+        ("Wide", None, None, None),
+        ("NeverBroken", 1000.0, None, None),
+        ("LoadGeneratorBottleneck", 980.0, 999.0, None),
+    ],
+)
+def test_a_bound_is_no_capacity_to_compare(
+    end: str, low: float | None, high: float | None, answer: float | None
+) -> None:
+    assert RaceCapacity("search", end, rate=990.0, low=low, high=high).answer == answer
+
+
+def test_probes_that_contradict_each_other_at_the_highest_rate_give_a_bound() -> None:
+    record = forged({}, [100.0, *[1000.0] * 8])
+    assert record.track.sweep
+    steps = tuple(replace(step, kept=number % 2 == 0) for number, step in enumerate(record.track.sweep.steps))
+    found = race_capacity(replace(record, track=replace(record.track, sweep=replace(record.track.sweep, steps=steps))))
+    assert found and found.end == "Wide" and found.rate and found.low and found.high is None
+    assert found.answer is None, "it would pass for a measured one"
+
+
 def test_rates_are_of_requests_whatever_the_task_counts() -> None:
     record = searching_race(300.0)
     bulks = replace(record, tasks=tuple(replace(task, unit="docs/s") for task in record.tasks))

@@ -37,8 +37,9 @@ class RaceCapacity:
 
     @property
     def answer(self) -> float | None:
-        """The capacity; None where all that is known is a bound."""
-        return self.rate if self.end in (End.FOUND, End.WIDE) else None
+        """The capacity; None where all that is known is a bound, as of an interval that reaches beyond the rates."""
+        bounded = self.low is not None and self.high is not None
+        return self.rate if self.end in (End.FOUND, End.WIDE) and bounded else None
 
 
 def race_capacity(record: Record) -> RaceCapacity | None:

@@ -97,7 +97,7 @@ class CapacityFound:
 
     end: End
     rate: float | None = None
-    """the median of the likelihood; None where the capacity is outside the rates that were asked for"""
+    """the median of the likelihood, or the asked rate next to it; None where the capacity is outside those asked for"""
     low: float | None = None
     """nine tenths of the likelihood lie between this and `high`; None: below the lowest rate"""
     high: float | None = None
