@@ -60,7 +60,7 @@ def sweep_result(
         order=swept.order,
         unit=_unit(ran),
         rows=first_that_fit(rows, _ROOM),
-        hysteresis=_hysteresis(ran),
+        hysteresis=_hysteresis(counted),
     )
     by_clients = all(it.step.clients is not None for it in ran)
     curve = _of_clients(counted) if by_clients else {"fit_refused": BY_RATES}

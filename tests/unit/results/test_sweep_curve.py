@@ -222,6 +222,17 @@ def test_up_and_down_tells_the_hysteresis() -> None:
     assert any("-10.0 %" in text for text in found.sentences)
 
 
+def test_hysteresis_is_of_steps_that_count() -> None:
+    """Here only the load generator's own trouble makes a way down slower than the others."""
+    record = race(order="upAndDown", saturated=(32, 64))
+    troubled = tuple(
+        replace(it, rate=(it.rate or 0) / (2 if it.task == "search@64-down" else 1)) for it in record.tasks
+    )
+    found = curve(replace(record, tasks=troubled))
+    assert found.hysteresis == pytest.approx(-0.1)
+    assert curve(race(order="upAndDown", saturated=CLIENTS)).hysteresis is None
+
+
 def test_rates_have_a_capacity_and_no_law() -> None:
     steps = steps_of("search", [], [10, 20, 40], "ascending")
     tasks = tuple(task(it.name, 1, it.target_throughput or 0, target_throughput=it.target_throughput) for it in steps)
