@@ -13,14 +13,18 @@ from fairlap.cli.tables.text_table import align
 from fairlap.comparison.judging.side_by_side import Line, SideBySide
 from fairlap.comparison.numbers.race_numbers import Kind
 from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
+from fairlap.statistics.gates import USUAL_ALPHA
 from fairlap.statistics.paired import LARGEST_CHANGE, as_change
 from fairlap.statistics.sentences import change_of, describe
 from fairlap.wording.counts import counted
 from fairlap.wording.numerals import digits_for, figure_text, number
-from fairlap.wording.percentages import signed
+from fairlap.wording.percentages import short_percent, signed
 from fairlap.wording.sizes import byte_scale
 
-_HEAD = ["", "baseline", "contender", "change", "interval", "q"]
+_HEAD = ["", "baseline", "contender", "change", f"{short_percent(1 - USUAL_ALPHA)} interval", "q"]
+_CSV_HEAD = [
+    "role", "what", "unit", "baseline", "contender", "change", "low", "high", "confidence", "verdict", "q",
+]  # fmt: skip
 
 
 class Compared(NamedTuple):
@@ -82,15 +86,16 @@ def comma_separated(compared: Compared) -> str:
     found = compared.found
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["role", "what", "unit", "baseline", "contender", "change", "low", "high", "verdict", "q"])
-    writer.writerow(["verdict", "", "", "", "", "", "", "", found.verdict, ""])
+    writer.writerow(_CSV_HEAD)
+    writer.writerow(["verdict", *[""] * 8, found.verdict, ""])
     for sentence in found.obstacles:
-        writer.writerow(["obstacle", csv_cell(sentence), *[""] * 8])
+        writer.writerow(["obstacle", csv_cell(sentence), *[""] * 9])
     for role, lines in (("gate", found.gates), ("hint", found.others)):
         for line in lines:
             verdict = line.finding.verdict if line.finding and not found.obstacles else ""
             about = [role, csv_cell(line.what), csv_cell(line.unit)]
-            writer.writerow([*about, line.baseline, line.contender, *_change(line), verdict, line.q])
+            confidence = line.finding.confidence if line.finding else None
+            writer.writerow([*about, line.baseline, line.contender, *_change(line), confidence, verdict, line.q])
     return out.getvalue().rstrip("\n")
 
 

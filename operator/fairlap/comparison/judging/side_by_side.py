@@ -243,7 +243,7 @@ def _hints(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
     lines = []
     for number, estimate in zip(shown, estimates, strict=True):
         margin = MARGINS.get(number.kind, 0.05)
-        finding = judge_estimates([estimate], [margin], Look(arms.races, USUAL_ALPHA))[0] if estimate else None
+        finding = _alone(estimate, margin, arms.races) if estimate else None
         share = next(q) if estimate else None
         about = (str(number), number.kind, arms.unit([number]))
         lines.append(Line(*about, *arms.medians([number]), finding, margin, share))
@@ -258,6 +258,14 @@ def _is_as_planned(arms: _Arms, number: Number) -> bool:
     """Tell whether a throughput is that of one rate which was asked for in all races of which that is known."""
     rates = [race.rates.get(number.task, 0.0) for race in arms.everyone if race.rates is not None]
     return number.kind == Kind.THROUGHPUT and is_common(rates)
+
+
+def _alone(estimate: Estimate, margin: float, races: int) -> GateFinding:
+    """Return what a number says by itself; its interval is that of a difference whatever the verdict."""
+    (found,) = judge_estimates([estimate], [margin], Look(races, USUAL_ALPHA))
+    # All numbers stand in one column, which has one confidence.
+    low, high = estimate.interval(USUAL_ALPHA)
+    return found._replace(low=low, high=high, confidence=1 - USUAL_ALPHA)
 
 
 def _is_supported(arms: _Arms, number: Number) -> bool:

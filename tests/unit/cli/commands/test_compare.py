@@ -78,6 +78,21 @@ def test_the_same_for_machines_and_tickets(tmp_path: Path, capsys: pytest.Captur
     assert text.startswith("**Regressed: ") and "<details>" in text and "| bulk throughput, ops/s |" in text
 
 
+def test_intervals_of_one_column_have_one_confidence_and_it_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, two = folder(tmp_path / "a", 1.0), folder(tmp_path / "b", 1.0)
+    rows = list(csv.DictReader(io.StringIO(printed(capsys, one, two, "csv"))))
+    confidence = {role: {row["confidence"] for row in rows if row["role"] == role} for role in ("verdict", "hint")}
+    assert confidence == {"verdict": {""}, "hint": {"0.95"}}
+    assert {row["verdict"] for row in rows if row["role"] == "hint"} == {"NoDifference"}
+    assert {row["confidence"] for row in rows if row["role"] == "gate"} == {"0.9"}, "of the verdict's own test"
+    assert re.search(r"change +95 % interval +q\n", printed(capsys, one, two))
+    assert "| change | 95 % interval | q |" in printed(capsys, one, two, "md")
+    single = printed(capsys, f"{one}race-0.json", f"{two}race-0.json", "csv")
+    assert {row["confidence"] for row in csv.DictReader(io.StringIO(single))} == {""}
+
+
 @pytest.mark.parametrize("output", ["json", "csv", "text", "md"])
 def test_a_number_next_to_nothing_makes_no_infinity(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], output: str
