@@ -15,6 +15,7 @@ from urllib.parse import quote
 from fairlap_race.contract.index_settings import CODEC, REPLICAS, SHARDS, stream_of
 from fairlap_race.contract.recorded.record import EnvironmentRecord, Fresh, IndexRecord, Node, Pipeline, Shard, Totals
 from fairlap_race.contract.recorded.track_record import TrackRecord
+from fairlap_race.contract.secret_flags import without_secret
 from fairlap_race.elasticsearch import behind_names, effective, ingest, segment_sizes
 from fairlap_race.elasticsearch import indices as index_evidence
 from fairlap_race.elasticsearch.answers import dig, whole_number
@@ -267,7 +268,7 @@ def _node(node: Any, stats: Any, member: Any) -> Node:
         jvm=" ".join(filter(None, (dig(node, "jvm", "vm_name"), dig(node, "jvm", "vm_version")))) or None,
         gc=tuple(dig(node, "jvm", "gc_collectors") or ()),
         heap_bytes=dig(node, "jvm", "mem", "heap_max_in_bytes"),
-        jvm_arguments=tuple(dig(node, "jvm", "input_arguments") or ()),
+        jvm_arguments=tuple(without_secret(str(it)) for it in dig(node, "jvm", "input_arguments") or ()),
         processors=dig(node, "os", "allocated_processors"),
         memory_bytes=dig(stats, "os", "mem", "total_in_bytes"),
         memory_limit_bytes=_limit(dig(stats, "os", "cgroup", "memory", "limit_in_bytes")),

@@ -8,9 +8,11 @@ from world import good_record, spec
 
 from fairlap.api.spec import InTurn
 from fairlap.plan.verdict.checks import first_violation, java_major, remarks
+from fairlap.plan.verdict.violation import Violation
 from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded import record as rec
+from fairlap_race.contract.secret_flags import without_secret
 from fairlap_race.contract.specification.turns import TaskTurns
 
 GOOD = good_record()
@@ -151,6 +153,20 @@ def test_a_node_that_runs_without_an_option_is_named() -> None:
     violation = first_violation(record, spec(elasticsearch=asked))
     assert violation is not None and violation.reason == Reason.SETTINGS_NOT_APPLIED
     assert violation.message == "elasticsearch.jvmOptions has -XX:-UseG1GC, but these nodes run without it: b"
+
+
+@pytest.mark.parametrize("written", [str, without_secret])
+def test_an_option_that_is_a_secret_is_found_in_the_record(written: Callable[[str], str]) -> None:
+    asked = {"version": "9.0.0", "jvmOptions": ["-Dhttps.proxyPassword=word"]}
+
+    def violation(ran: str) -> Violation | None:
+        nodes = (rec.Node("a", version="9.0.0", jvm_arguments=(written(ran),)),)
+        record = replace(GOOD, environment=replace(GOOD.environment, nodes=nodes))
+        return first_violation(record, spec(elasticsearch=asked))
+
+    assert violation("-Dhttps.proxyPassword=word") is None
+    other = violation("-Dhttps.proxyPassword=other")
+    assert other is not None and other.reason == Reason.SETTINGS_NOT_APPLIED
 
 
 def test_another_java_is_caught() -> None:

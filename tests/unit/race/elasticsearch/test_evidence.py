@@ -57,6 +57,29 @@ def test_environment():
     assert node.jvm == "OpenJDK 64-Bit Server VM 17.0.15+6" and node.memory_bytes == 1 << 30
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("javax.net.ssl.keyStorePassword", "ssl.PASSPHRASE", "oidc.clientSecret", "a.token", "proxy.credentials"),
+        *("x.apikey", "x.api-key", "x.API_KEY", "db.passwd"),
+    ],
+)
+def test_a_secret_among_the_flags_is_a_hash_that_differs_where_it_does(name):
+    def recorded(value):
+        argument = f"-D{name}={value}"
+        jvm = {"input_arguments": ["-Xms1g", argument, "-Dfile.encoding=UTF-8", f"-D{name}"]}
+        nodes = {"nodes": {"a1": {"name": "es-0", "jvm": jvm}}}
+        (node,) = evidence.read_environment({}, nodes, {}, {}).nodes
+        first, hidden, *others = node.jvm_arguments
+        assert first == "-Xms1g" and others == ["-Dfile.encoding=UTF-8", f"-D{name}"]
+        return hidden
+
+    hidden = recorded("Hunter2=x")
+    assert hidden == recorded("Hunter2=x") != recorded("Hunter3=x")
+    assert hidden.startswith(f"-D{name}=sha256:") and "Hunter2" not in hidden
+    assert recorded("\ud800")
+
+
 def test_environment_without_the_root_page_comes_from_the_nodes():
     found = evidence.read_environment({}, NODES, {}, {})
     assert (found.version, found.build_hash) == ("8.6.1", "180c98")
