@@ -3,6 +3,7 @@
 It is apart from the settings, which decisions and so the command line import, since pydantic-settings takes a while.
 """
 
+import re
 import socket
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -13,6 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from fairlap.settings import JdkImage, PrometheusSettings, Settings
 
 _PREFIX = "FAIRLAP_"
+_CREDENTIALS = re.compile(r"(https?|git)://[^/]*@|ssh://[^/@]*:[^/@]*@", re.IGNORECASE)
 
 
 def _split_at_commas(text: object) -> object:
@@ -25,6 +27,12 @@ def _http_url(url: str) -> str:
         raise ValueError("must look like http://prometheus.monitoring.svc:9090")
     if parts.username or parts.password:
         raise ValueError("must hold no credentials: use prometheus.credentialsSecret")
+    return url
+
+
+def _git_url(url: str) -> str:
+    if _CREDENTIALS.match(url):
+        raise ValueError("must hold no credentials: a repository that asks for them is for race.track.git")
     return url
 
 
@@ -55,7 +63,7 @@ class Variables(BaseSettings):
     canary_seconds: CanarySeconds = Settings.canary_seconds
     avoid_kept_clusters: bool = Field(Settings.avoid_kept_clusters, description="true or false")
     unschedulable_seconds: Whole = Settings.unschedulable_seconds
-    tracks_repository: str = Settings.tracks_repository
+    tracks_repository: Annotated[str, AfterValidator(_git_url)] = Settings.tracks_repository
     tracks_revision: str = Settings.tracks_revision
     metrics_port: Whole = Settings.metrics_port
     lease: str = Settings.lease

@@ -108,6 +108,10 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "password in an address": ({"race__track": {"git": {**GIT, "url": "https://me:word@host/x"}}}, CREDENTIALS),
     "token in an address": ({"race__track": {"git": {**GIT, "url": "https://token@host/x"}}}, CREDENTIALS),
     "password for ssh": ({"race__track": {"git": {**GIT, "url": "ssh://git:word@host/x"}}}, CREDENTIALS),
+    "token in the address of a mirror": (
+        {"race__track": {"name": "geonames", "repository": "https://token@host/x"}},
+        "race.track.repository must not hold credentials: for a repository that asks for them write race.track.git, ",
+    ),
     "a program as address": ({"race__track": {"git": {**GIT, "url": "ext::sh -c id"}}}, "git.url in body should match"),
     "a file as address": ({"race__track": {"git": {**GIT, "url": "file:///etc"}}}, "git.url in body should match"),
     "an option as revision": ({"race__track": {"git": {**GIT, "revision": "--x"}}}, "revision in body should match"),

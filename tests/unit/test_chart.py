@@ -335,6 +335,10 @@ def test_more_egress_goes_to_the_pods_that_need_it() -> None:
         (("nosuch=1",), "nosuch"),
         (("prometheus.url=http://me:secret@prometheus:9090",), "url"),
         (("prometheus.url=prometheus:9090",), "url"),
+        (("tracks.repository=https://me:secret@mirror/x",), "repository"),
+        (("tracks.repository=https://me:sec/ret@mirror/x",), "repository"),
+        (("tracks.repository=https://token@mirror/x",), "repository"),
+        (("tracks.repository=ssh://git:secret@mirror/x",), "repository"),
         (("maxActive=0",), "maxActive"),
         (("maxActivePerNamespace=-1",), "maxActivePerNamespace"),
         (("maxChecks=0",), "maxChecks"),
@@ -355,6 +359,14 @@ def test_more_egress_goes_to_the_pods_that_need_it() -> None:
 )
 def test_wrong_values_are_refused(settings: tuple[str, ...], word: str) -> None:
     assert word in refusal(*settings)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://mirror", "http://mirror:80/x@y.git", "git://mirror/x", "ssh://git@mirror:22/x.git", "ssh://mirror:22/x"],
+)
+def test_mirrors_of_the_tracks(url: str) -> None:
+    assert settings_of(render(f"tracks.repository={url}")).tracks_repository == url
 
 
 def test_every_value_is_in_the_schema() -> None:

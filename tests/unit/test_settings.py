@@ -89,6 +89,12 @@ def test_every_variable_arrives(environ: pytest.MonkeyPatch) -> None:
     assert flat == {name for name in Variables.model_fields if not name.startswith("prometheus_")}
 
 
+@pytest.mark.parametrize("url", ["ssh://git@mirror:22/x.git", "https://mirror:8443/a@b", "git://mirror/x"])
+def test_a_mirror_of_the_tracks_may_name_a_user_of_ssh(environ: pytest.MonkeyPatch, url: str) -> None:
+    environ.setenv("FAIRLAP_TRACKS_REPOSITORY", url)
+    assert settings_from_environment().tracks_repository == url
+
+
 def test_the_chart_sets_no_variable_that_nobody_reads() -> None:
     chart = (ROOT / "charts" / "fairlap" / "templates" / "deployment.yaml").read_text()
     named = {name.removeprefix("FAIRLAP_").lower() for name in re.findall(r"name: (FAIRLAP_\w+)", chart)}
@@ -115,6 +121,9 @@ WRONG = [
     ("RACE_IMAGES", '{"2.3": 1}', 'FAIRLAP_RACE_IMAGES must be {"2.3": "IMAGE"}: 2.3 '),
     ("PROMETHEUS_URL", "prometheus:9090", "FAIRLAP_PROMETHEUS_URL must look like http://"),
     ("PROMETHEUS_URL", "http://me:secret@prometheus", "FAIRLAP_PROMETHEUS_URL must hold no credentials: use "),
+    ("TRACKS_REPOSITORY", "https://me:secret@mirror/x", "FAIRLAP_TRACKS_REPOSITORY must hold no credentials: "),
+    ("TRACKS_REPOSITORY", "https://secret@mirror/x", "FAIRLAP_TRACKS_REPOSITORY must hold no credentials: "),
+    ("TRACKS_REPOSITORY", "ssh://git:secret@mirror/x", "FAIRLAP_TRACKS_REPOSITORY must hold no credentials: "),
     ("PROMETHEUS_LABELS", "[]", 'FAIRLAP_PROMETHEUS_LABELS must be {"name": "value"}: '),
 ]
 

@@ -368,10 +368,15 @@ class ConfigMapTrack(Api):
     """Name of the ConfigMap."""
 
 
+def has_no_credentials(field: str) -> str:
+    """Return the CEL expression that is true of a field's address of a git repository without a password or token."""
+    return f"!{field}.matches('^(https?|git)://[^/]*@') && !{field}.matches('^ssh://[^/@]*:[^/@]*@')"
+
+
 def no_credentials_in(path: str) -> Json:
     """Return the rule for the address of a git repository; `path` names its parent in the sentence."""
     return rule(
-        "!self.url.matches('^(https?|git)://[^/]*@') && !self.url.matches('^ssh://[^/@]*:[^/@]*@')",
+        has_no_credentials("self.url"),
         f"{path}.url must not hold credentials: give them in a secret, as {path}.credentialsSecret",
     )
 
@@ -414,6 +419,11 @@ class Track(Api):
             rule(
                 "has(self.name) || !(has(self.revision) || has(self.repository))",
                 "race.track.revision and race.track.repository belong to race.track.name; for git write race.track.git",
+            ),
+            rule(
+                f"!has(self.repository) || ({has_no_credentials('self.repository')})",
+                "race.track.repository must not hold credentials: for a repository that asks for them write "
+                "race.track.git, with credentialsSecret",
             ),
         )
     )

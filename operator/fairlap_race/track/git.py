@@ -80,7 +80,7 @@ def check_source(source: GitSource) -> None:
         text = f"the repository {source.url!r} is not an address of the form https://, http://, ssh:// or git://"
         raise TrackError(Reason.TRACK_FETCH_FAILED, text)
     if parts.password is not None or (parts.username and parts.scheme != "ssh"):
-        text = "the repository's address holds credentials: give them in a secret, as credentialsSecret"
+        text = "the repository's address holds credentials: give them in a secret, as git.credentialsSecret"
         raise TrackError(Reason.TRACK_FETCH_FAILED, text)
     if (parts.username or "").startswith("-"):
         raise TrackError(Reason.TRACK_FETCH_FAILED, f"the repository {source.url!r} is not an address")

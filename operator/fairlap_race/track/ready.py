@@ -12,7 +12,7 @@ from typing import Any
 from fairlap_race.contract.specification.race_spec import RaceSpec
 from fairlap_race.corpora.corpora import CorporaSource
 from fairlap_race.corpora.need import ShowProgress
-from fairlap_race.track.git import fetch
+from fairlap_race.track.git import check_source, fetch
 from fairlap_race.track.prepare import GENERATOR, digest, generate, generator_options, prepare
 from fairlap_race.track.request_source import add_requests
 
@@ -47,6 +47,7 @@ def get_ready(
     """Return the track of `spec`, ready in a directory below `work`. Raises TrackError and StoppedError."""
     source = spec.track
     if source.git is not None:
+        check_source(source.git)
         show_progress(f"fetching the track from {source.git.url}", None)
         checkout = fetch(source.git, work, stop)
         return Ready(checkout.track, digest(checkout.track), source.git.url, checkout.commit)
