@@ -62,7 +62,7 @@ class CorporaSource:
             directory = data_cache / need.corpus
             for name in (need.document_file, f"{need.document_file}.offset"):
                 _link(directory / name, entry.path / name)
-            self._note(need.corpus, need.document_file, entry, "downloaded", need.url)
+            self._note(need.corpus, need.document_file, entry, "downloaded", need.shown_url)
 
     def generated(self, key: str, corpus: str, make: Any, target: Path) -> dict[str, str]:
         """Link the files that `make(directory)` makes into `target`, made once for each `key`; returns their checksums.
@@ -147,7 +147,7 @@ class CorporaSource:
         text += ", not in the corpora cache" if self._spec else ""
         if not need.base_url:
             return f"{text}, and the track has no base-url to download it from"
-        return f"{text}, and race.offline forbids to download it from {need.url}"
+        return f"{text}, and race.offline forbids to download it from {need.shown_url}"
 
     def _note(self, corpus: str, name: str, entry: Entry, made: str, url: str) -> None:
         file = entry.file(name)

@@ -29,7 +29,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.corpora.need import CorpusFile, ShowProgress
+from fairlap_race.corpora.need import CorpusFile, ShowProgress, holds_credentials
 from fairlap_race.corpora.store import Partial
 from fairlap_race.errors import StoppedError, TrackError
 
@@ -62,7 +62,7 @@ def fetch(
     target.parent.mkdir(parents=True, exist_ok=True)
     _download(need, target, expected, partial, show_progress, stop, test_mode)
     packed = target.stat().st_size
-    partial.facts |= {"url": need.url, "downloadedBytes": packed}
+    partial.facts |= {"url": need.shown_url, "downloadedBytes": packed}
     if need.document_archive:
         offsets = _unpack(need, target, partial, show_progress, stop)
         target.unlink()
@@ -82,12 +82,12 @@ def reachable(need: CorpusFile) -> str:
         with _open(request) as answer:
             length = answer.headers.get("Content-Length")
     except urllib.error.HTTPError as error:
-        return "" if error.code in (400, 403, 405, 501) else f"{need.url}: {_status(error.code)}"
+        return "" if error.code in (400, 403, 405, 501) else f"{need.shown_url}: {_status(error.code)}"
     except (OSError, http.client.HTTPException) as error:
-        return f"{need.url}: {_no_answer(error)}"
+        return f"{need.shown_url}: {_no_answer(error)}"
     expected = need.compressed_bytes if need.document_archive else need.uncompressed_bytes
     if expected is not None and length is not None and length.isdecimal() and int(length) != expected:
-        return f"{need.url} has {length} bytes, the track says {expected}"
+        return f"{need.shown_url} has {length} bytes, the track says {expected}"
     return ""
 
 
@@ -95,11 +95,13 @@ _HEADERS = {"User-Agent": "fairlap", "Accept-Encoding": "identity"}
 
 
 def _unsupported(need: CorpusFile) -> str:
+    if holds_credentials(need.url):
+        return "its base-url has a user or a password, which are never sent: name a host that asks for none"
     # ValueError: of an address whose host is none.
     with suppress(ValueError):
         if urlsplit(need.url).scheme in ("http", "https"):
             return ""
-    return f"{need.url} is not an address to download from: only http and https are supported"
+    return f"{need.shown_url} is not an address to download from: only http and https are supported"
 
 
 @contextmanager
@@ -217,7 +219,7 @@ def _go_on(
 
 def _not_had(need: CorpusFile, words: str, missing_in_test: bool) -> str:
     """Return why a file could not be downloaded; `missing_in_test`: the server has none, and it was for test mode."""
-    text = f"corpus {need.corpus}: {need.url} could not be downloaded: {words}"
+    text = f"corpus {need.corpus}: {need.shown_url} could not be downloaded: {words}"
     if missing_in_test and need.document_file.partition(".")[0].endswith("-1k"):
         text += "; the track has no documents for a smoke test: write smokeTest: false"
     return text
@@ -238,7 +240,7 @@ def _unpack(
             raise
         # gzip quotes the first bytes of what is not gzip.
         words = "it is not gzip" if isinstance(error, gzip.BadGzipFile) else str(error) or type(error).__name__
-        text = f"corpus {need.corpus}: {need.url} cannot be unpacked: {words}"
+        text = f"corpus {need.corpus}: {need.shown_url} cannot be unpacked: {words}"
         raise TrackError(Reason.CORPUS_MISSING, text) from error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -14,6 +15,19 @@ from fairlap_race.errors import TrackError
 
 ShowProgress = Callable[[str, int | None], None]
 """Takes what is being done and the percentage of it, None when it is not known."""
+
+_CREDENTIALS = re.compile(r"^([^/?#]*//)(?:[^/?#:\[]*:(?![0-9]*/).*|[^/?#]*)@", re.DOTALL)
+"""A user, and a password that may have in it what no address may have there: a slash, an at sign."""
+
+
+def holds_credentials(url: str) -> bool:
+    """Tell whether an address has a user or a password in it."""
+    return _CREDENTIALS.match(url) is not None
+
+
+def shown(url: str) -> str:
+    """Return an address as others may read it: without what may be secret, user, password and query."""
+    return re.split("[?#]", _CREDENTIALS.sub(r"\1", url, count=1), maxsplit=1)[0]
 
 
 @dataclass(frozen=True)
@@ -38,6 +52,11 @@ class CorpusFile:
     def url(self) -> str:
         """Where the file is."""
         return f"{(self.base_url or '').rstrip('/')}/{quote(self.file)}"
+
+    @property
+    def shown_url(self) -> str:
+        """The same for messages and records."""
+        return shown(self.url)
 
 
 def check_names(need: CorpusFile) -> None:

@@ -25,7 +25,7 @@ from fairlap_race.contract.specification.race_spec import CorporaSpec
 from fairlap_race.corpora import fetch
 from fairlap_race.corpora.corpora import CorporaSource, digest_with
 from fairlap_race.corpora.fetch import reachable
-from fairlap_race.corpora.need import CorpusFile, key_of
+from fairlap_race.corpora.need import CorpusFile, holds_credentials, key_of, shown
 from fairlap_race.errors import StoppedError, TrackError
 
 DOCUMENTS = b"".join(b'{"n": %d}\n' % number for number in range(120_000))
@@ -213,6 +213,7 @@ def test_a_download_that_is_too_long_is_not_taken(server: Files, tmp_path: Path)
         ({"base_url": "http://127.0.0.1:1/x"}, Reason.CORPUS_MISSING, "refused"),
         ({"base_url": "s3://bucket/x"}, Reason.CORPUS_MISSING, "only http and https"),
         ({"base_url": "file:///etc"}, Reason.CORPUS_MISSING, "only http and https"),
+        ({"base_url": "https://bot:SECRET@host/x"}, Reason.CORPUS_MISSING, "has a user or a password"),
         ({"base_url": None}, Reason.CORPUS_MISSING, "no base-url"),
         ({"base_url": "http://a[b/x"}, Reason.CORPUS_MISSING, "is not an address"),
         ({"document_file": "../escape.json"}, Reason.TRACK_INVALID, "leaves the directory"),
@@ -410,6 +411,38 @@ def test_a_check_asks_without_downloading(server: Files, tmp_path: Path) -> None
     assert {command for command, _, _ in server.asked} == {"HEAD"}
     server.status = [405]
     assert reachable(good) == ""
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        *("https://SECRET@{}/x", "https://bot:SECRET@{}/x", " http://bot:SECRET@{}/x", "//bot:SECRET@{}/x"),
+        *("https://bot:SEC/SECRET@{}/x", "https://bot:a@b/SECRET@{}/x", "s3://bot:SECRET@{}/x", "http://:SECRET@{}"),
+    ],
+)
+def test_who_may_read_documents_is_said_to_nobody(tmp_path: Path, base: str) -> None:
+    wanted = CorpusFile("logs", "documents.json", base_url=base.format("127.0.0.1:1"))
+    assert "SECRET" not in wanted.shown_url and "127.0.0.1:1" in wanted.shown_url
+    assert reachable(wanted).startswith("its base-url has a user or a password")
+    for offline in (False, True):
+        assert "SECRET" not in failing(tmp_path, wanted, offline=offline).message
+
+
+def test_what_an_address_asks_for_is_said_to_nobody(server: Files, tmp_path: Path) -> None:
+    query = "documents.json?sig=SECRET/documents.json"
+    server.content[query] = DOCUMENTS
+    wanted = replace(need(server, "documents.json"), base_url=f"{server.url}/documents.json?sig=SECRET")
+    racing = Racing(tmp_path / "a")
+    racing.link(wanted)
+    assert [corpus.url for corpus in racing.corpora.used] == [f"{server.url}/documents.json"]
+    assert not [path for path in tmp_path.rglob("entry.json") if "SECRET" in path.read_text()]
+    del server.content[query]
+    assert "SECRET" not in failing(tmp_path / "b", wanted).message and "SECRET" not in reachable(wanted)
+
+
+@pytest.mark.parametrize("url", ["http://h:9200/a@b/c", "http://[::1]:80/a@b", "https://h//a@b", "https://h/a:b@c"])
+def test_an_at_sign_elsewhere_is_no_user(url: str) -> None:
+    assert shown(url) == url and not holds_credentials(url)
 
 
 def test_generated_documents_are_made_once(tmp_path: Path) -> None:
