@@ -61,7 +61,7 @@ async def drop_page_cache(api_server: ApiServer, place: str, machines: Collectio
             # A helper that comes up late must not drop it in the middle of the race.
             await _withdraw(api_server, place, machines, request)
     except ApiError as error:
-        return _kept(f": ConfigMap {place} could not be used: {error.message}")
+        return kept(f": ConfigMap {place} could not be used: {error.message}")
     return _outcome(told, machines)
 
 
@@ -94,9 +94,10 @@ def _outcome(told: Mapping[str, str], machines: Collection[str]) -> Dropping:
     failed = [f"{it}: no answer of its helper in {_PATIENCE_SECONDS:.0f} s" for it in machines if it not in told]
     failed += [f"{it}: {text.removeprefix(FAILED)}" for it, text in told.items() if text.startswith(FAILED)]
     if failed:
-        return _kept(f" on {'; '.join(failed)}")
+        return kept(f" on {'; '.join(failed)}")
     return Dropping(PAGE_CACHE_DROPPED, f"the page cache was dropped on {', '.join(machines)}"[:_LONGEST_SENTENCE])
 
 
-def _kept(where_and_why: str) -> Dropping:
+def kept(where_and_why: str) -> Dropping:
+    """Return that it was not dropped; `where_and_why` goes on with the sentence."""
     return Dropping(PAGE_CACHE_KEPT, f"the page cache was not dropped{where_and_why}"[:_LONGEST_SENTENCE])

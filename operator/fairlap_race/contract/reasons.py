@@ -929,8 +929,14 @@ class Reason(StrEnum):
         "PageCacheKept",
         fault="none",
         cause="The page cache of Elasticsearch's machine was to be dropped before the race, and was not.",
-        cure="Look at the log of the helper on that machine, a pod of the chart's DaemonSet (pageCache.enabled).",
-        recognized="The helper did not answer in 15 seconds, or its kernel refused.",
+        cure=(
+            "Look at the log of the helper on that machine, a pod of the chart's DaemonSet (pageCache.enabled); where "
+            "others raced at the same time let one race alone (maxActive: 1)."
+        ),
+        recognized=(
+            "The helper did not answer in 15 seconds, or its kernel refused; or somebody else held a place for races, "
+            "and the helper was not asked."
+        ),
         example="the page cache was not dropped on node-a: no answer of its helper in 15 s",
         test="tests/api/test_page_cache.py",
     )

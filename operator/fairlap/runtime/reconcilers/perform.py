@@ -6,7 +6,7 @@ from fairlap.kube.api_server import ApiServer
 from fairlap.manifests.affinity import avoid_kept, avoid_strangers
 from fairlap.manifests.elasticsearch import elasticsearch
 from fairlap.manifests.race_job import access, job, progress, record
-from fairlap.page_cache.dropping import drop_page_cache
+from fairlap.page_cache.dropping import drop_page_cache, kept
 from fairlap.plan.basis.seen import Create, Plan, Seen
 from fairlap.plan.basis.steps import is_preparation
 from fairlap.plan.explain.trouble import elasticsearch_pods, machines_of
@@ -46,7 +46,10 @@ async def _start_alike(api_server: ApiServer, seen: Seen, jobs: list[Json]) -> N
         return
     on = machines_of(elasticsearch_pods(seen.children.pods))
     request = f"{seen.subject.uid}-{step.name}"
-    dropping = await drop_page_cache(api_server, seen.settings.page_cache, on, request)
+    if seen.others_race:  # what they have read would go in the middle of their races
+        dropping = kept(": others race at the same time, maybe on the same machines")
+    else:
+        dropping = await drop_page_cache(api_server, seen.settings.page_cache, on, request)
     noted = {PAGE_CACHE_ANNOTATION: dropping.sentence, PAGE_CACHE_OUTCOME_ANNOTATION: dropping.outcome}
     for job_manifest in jobs:
         job_manifest["metadata"].setdefault("annotations", {}).update(noted)
