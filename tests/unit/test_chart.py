@@ -369,6 +369,41 @@ def test_mirrors_of_the_tracks(url: str) -> None:
     assert settings_of(render(f"tracks.repository={url}")).tracks_repository == url
 
 
+def leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from leaves(inner)
+    else:
+        yield value
+
+
+@pytest.mark.parametrize("odd", ["4711", "null", "2024-01-02"])
+@pytest.mark.parametrize("scope", ['{"clusterWide": true}', '{"namespaces": ["4712", "false"]}'])
+def test_names_that_yaml_reads_as_something_else_stay_names(tmp_path: Path, odd: str, scope: str) -> None:
+    values = tmp_path / "values.yaml"
+    values.write_text(f'''
+scope: {scope}
+priorityClassName: "{odd}"
+serviceAccount: {{name: "{odd}"}}
+pageCache: {{enabled: true}}
+grafana: {{dashboard: {{enabled: true}}}}
+metrics: {{serviceMonitor: {{enabled: true}}, podMonitor: {{enabled: true}}}}
+prometheus: {{url: "http://p", credentialsSecret: {{name: "{odd}"}}, caSecret: {{name: "{odd}"}}}}
+networkPolicies:
+  {{enabled: {str("namespaces" in scope).lower()}, apiServer: [{{cidr: "10.96.0.1/32"}}], eckNamespace: "{odd}"}}
+rbac: {{aggregateToUserRoles: true}}
+''')
+    release = "1" * 53  # helm's longest: the chart's own name finds no room behind it
+    command = ("template", release, str(CHART), "--namespace", odd, "--kube-version", KUBERNETES, "-f", str(values))
+    done = run(*command)
+    assert done.returncode == 0, done.stderr
+    manifests = [document for document in yaml.safe_load_all(done.stdout) if document]
+    assert not {yaml.safe_load(text) for text in (odd, "4712", release, release[:52])} & set(leaves(manifests))
+    names = {name for each in manifests for name in (each["metadata"].get("namespace", odd), each["metadata"]["name"])}
+    assert all(isinstance(name, str) for name in names)
+    assert {"4712", "false"} <= names or "clusterWide" in scope
+
+
 def test_every_value_is_in_the_schema() -> None:
     values = yaml.safe_load((CHART / "values.yaml").read_text())
     schema = json.loads((CHART / "values.schema.json").read_text())

@@ -8,7 +8,7 @@
 
 {{- define "fairlap.selector" -}}
 app.kubernetes.io/name: {{ .Chart.Name }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{/* app.kubernetes.io/managed-by is Helm here; the operator marks its own children with "fairlap". */}}
@@ -137,7 +137,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- define "fairlap.knownEgress" -}}
 - ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]
 {{- range .Values.networkPolicies.apiServer }}
-- to: [{ipBlock: {cidr: {{ .cidr }}}}]
+- to: [{ipBlock: {cidr: {{ .cidr | quote }}}}]
   ports: [{port: {{ .port | default 443 }}}]
 {{- end }}
 {{- end -}}
