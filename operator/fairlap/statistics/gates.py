@@ -11,7 +11,7 @@ from enum import StrEnum
 from statistics import variance
 from typing import NamedTuple
 
-from fairlap.statistics.distributions import t_quantile
+from fairlap.statistics.distributions import shift_found, t_quantile
 from fairlap.statistics.moderation import Prior, fitted_to, moderated
 from fairlap.statistics.multiplicity import Tested, holm
 from fairlap.statistics.paired import Estimate, as_change, paired
@@ -295,10 +295,7 @@ def smallest_visible(spread: float, blocks: int, alpha: float = USUAL_ALPHA, pow
 
     LARGEST_CHANGE stands for any that is larger.
 
-    `spread`: standard deviation of the log ratio of one block. Two-sided; delta = (t_(1-alpha/2) + t_power) s / root n
-    (Cohen 1988, with Student's quantiles). The quantiles' sum stands for a noncentral t, a few per cent too small
-    below 5 blocks.
+    `spread`: standard deviation of the log ratio of one block. Two-sided, by the power of Student's t itself, which is
+    a noncentral t (Cohen 1988): the sum of two quantiles would find less than it says with few blocks.
     """
-    df = blocks - 1.0
-    quantiles = t_quantile(alpha, df) + t_quantile(2 * (1 - power), df)
-    return as_change(quantiles * spread / math.sqrt(blocks))
+    return as_change(shift_found(alpha, blocks - 1, power) * spread / math.sqrt(blocks))

@@ -40,3 +40,20 @@ def test_digamma_and_trigamma(x: float) -> None:
     assert near(distributions.digamma(x), special.digamma(x), 1e-11)
     assert near(distributions.trigamma(x), special.polygamma(1, x), 1e-11)
     assert near(distributions.trigamma_inverse(distributions.trigamma(x)), x, 1e-9)
+
+
+@pytest.mark.parametrize("df", [1, 2, 3, 10, 29])
+@pytest.mark.parametrize("x", [0.0, 0.01, 1.0, 7.5, 60.0])
+def test_chi_squared(df: int, x: float) -> None:
+    assert near(distributions.chi_squared_below(x, df), stats.chi2.cdf(x, df))
+
+
+@pytest.mark.parametrize("df", [1, 2, 4, 9, 29])
+@pytest.mark.parametrize("tails", [0.05, 0.0125, 0.005])
+def test_the_shift_that_a_test_finds(df: int, tails: float) -> None:
+    """Against the noncentral t where scipy has it: it knows no large shifts on even degrees of freedom."""
+    found, t = distributions.shift_found(tails, df, 0.8), stats.t.isf(tails / 2, df)
+    assert distributions.beyond(t, df, found) == pytest.approx(0.8, abs=1e-12)
+    assert distributions.beyond(t, df, 0.0) == pytest.approx(tails, abs=1e-4)
+    oracle = stats.nct.sf(t, df, found) + stats.nct.cdf(-t, df, found)
+    assert math.isnan(oracle) or near(0.8, oracle, 1e-9)

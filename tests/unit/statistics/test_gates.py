@@ -4,13 +4,16 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlap.statistics.distributions import t_quantile
 from fairlap.statistics.gates import (
     MOST_MORE_BLOCKS,
     SEQUENTIAL,
+    USUAL_ALPHA,
     Gate,
     GateFinding,
     GateVerdict,
@@ -314,8 +317,18 @@ def test_it_ends_early_where_the_last_look_would_not_rule_the_margin_out(mean: f
 
 def test_the_smallest_visible_change_shrinks_with_blocks_and_grows_with_noise() -> None:
     seen = [smallest_visible(0.02, blocks) for blocks in (3, 5, 7, 10)]
-    assert seen == sorted(seen, reverse=True) and seen[1] == pytest.approx(0.033, abs=0.001)
+    assert seen == sorted(seen, reverse=True) and seen[1] == pytest.approx(0.0342, abs=0.0001)
     assert smallest_visible(0.08, 5) > smallest_visible(0.04, 5)
+
+
+@pytest.mark.parametrize(("blocks", "tests"), [(2, 1), (2, 4), (3, 1), (3, 4), (3, 8), (5, 4), (10, 4)])
+def test_the_smallest_visible_change_is_found_four_times_in_five(blocks: int, tests: int) -> None:
+    """By races that are drawn: their mean has a normal error, their variance is chi-squared."""
+    alpha, runs, draw = USUAL_ALPHA / tests, 20_000, np.random.default_rng(blocks)
+    ratios = draw.normal(math.log1p(smallest_visible(0.04, blocks, alpha)), 0.04, (runs, blocks))
+    t = ratios.mean(1) / (ratios.std(1, ddof=1) / math.sqrt(blocks))
+    found = float((np.abs(t) > t_quantile(alpha, blocks - 1)).mean())
+    assert found == pytest.approx(0.8, abs=4 * math.sqrt(0.8 * 0.2 / runs))
 
 
 def test_no_noise_is_too_large_to_be_told() -> None:

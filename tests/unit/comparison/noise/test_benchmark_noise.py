@@ -56,7 +56,7 @@ def test_three_races_tell_by_the_formula_what_pairs_would_see() -> None:
     spread = math.sqrt(2) * stdev(map(math.log, rates))
     assert found.own_spread == pytest.approx(100 * math.expm1(spread), abs=0.01)
     assert found.smallest_visible == pytest.approx(100 * smallest_visible(spread, 5, 0.0125), abs=0.01)
-    assert found.message == "a difference below 9 % cannot be seen with 5 pairs here"
+    assert found.message == "a difference below 9.6 % cannot be seen with 5 pairs here"
 
 
 def test_history_alone_is_enough_for_one_race() -> None:
@@ -69,7 +69,7 @@ def test_history_alone_is_enough_for_one_race() -> None:
         "unknown: 1 race with it, and finished Comparisons of the same work here have shown too little of it"
     )
     assert found.message == (
-        "with 5 pairs, differences below 7.3 % (search throughput) cannot be seen here; of 3 more numbers it is unknown"
+        "with 5 pairs, differences below 7.7 % (search throughput) cannot be seen here; of 3 more numbers it is unknown"
     )
     assert found.history == "throughput"
 
@@ -130,7 +130,7 @@ def test_the_store_and_what_machines_used_have_a_noise_and_the_sentence_is_about
     races = [race(task(rate), store=size) for rate, size in ((100, 10**9), (104, 10**9 + 10**6), (99, 10**9))]
     found = noise_of(races, History())
     assert [each.metric for each in found.numbers] == ["storeBytes"]
-    assert found.numbers[0].message == "a difference below 0.19 % cannot be seen with 5 pairs here"
+    assert found.numbers[0].message == "a difference below 0.2 % cannot be seen with 5 pairs here"
     assert "store" not in found.message and "search throughput" in found.message
     done = [replace(each, tasks=tuple(replace(one, units_done=1000.0) for one in each.tasks)) for each in races]
     used = [Usage(seconds=2.0, cpu_mean_cores=cores, memory_peak_bytes=cores * 1e9) for cores in (0.5, 0.6, 0.5)]
