@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -70,6 +71,27 @@ def test_what_it_will_take() -> None:
     assert long.blocks == [4] and long.races == 3 * 4 + 2
     together = expect(a_spec(design={"kind": "Duet", "stop": "fixed", "blocks": 4}), ["a", "b", "c"], 600.0, {})
     assert (together.races, together.minutes) == (3 * 4 + 4, 40), "those of a block take as long as one"
+
+
+GATES = ({"metric": "serviceTimeP50", "task": "search", "margin": 5}, {"metric": "storeBytes", "margin": 2},
+         {"metric": "segments"})  # fmt: skip
+STORE = {"storeBytes": Prior(1e-10, 4)}
+
+
+@pytest.mark.parametrize(
+    ("gates", "known", "change"),
+    [
+        (GATES, STORE, None),
+        (GATES, STORE | {"serviceTimeP50": Prior(1e-12, 4)}, 0.00128),
+        (GATES[1:], STORE, 0.00114),
+        ((), STORE, 0.00143),
+    ],
+)
+def test_no_change_is_promised_for_a_declared_gate_of_unknown_noise_and_a_small_one_is_not_none(
+    gates: Sequence[Mapping[str, Any]], known: Mapping[str, Prior], change: float | None
+) -> None:
+    """Default gates that nothing is known of are left out, as of a verdict."""
+    assert expect(a_spec(gates), ["a", "b"], None, known).smallest_change == change
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ from fairlap.statistics.paired import LARGEST_CHANGE
 from fairlap.wording.counts import counted
 from fairlap.wording.durations import expected_time
 from fairlap.wording.numerals import figure
-from fairlap.wording.percentages import change_digits
 
 _SHOWN_BLOCKS = 5
 _LONG = 300.0
@@ -157,8 +156,8 @@ def _cost(spec: ComparisonSpec, variants: int, every: int, known: Known) -> Iter
         yield _smallest(spec, variants, known.noise)
     elif known.smallest_change is not None:
         yield (
-            f"How small a change it shows: {known.smallest_change:,.1f} %, four times in five, after {last} blocks "
-            "with the noise known in this cluster."
+            f"How small a change it shows: {_size(known.smallest_change / 100)}, four times in five, after {last} "
+            "blocks with the noise known in this cluster."
         )
     else:
         yield "How small a change it shows: not known without its noise; --noise 4 (per cent) reckons with that."
@@ -186,11 +185,14 @@ def _smallest(spec: ComparisonSpec, variants: int, noise: float) -> str:
     look = design_looks(spec.design)[-1]
     # Holm's first step: what the strictest of all gates needs.
     change = smallest_visible(noise / 100, look.blocks, look.alpha / tests)
-    found = f"{change_digits(change)} %" if change < LARGEST_CHANGE else "none that is of any use"
     return (
-        f"How small a change it shows: {found}, four times in five, after {look.blocks} blocks with a noise of "
+        f"How small a change it shows: {_size(change)}, four times in five, after {look.blocks} blocks with a noise of "
         f"{noise:g} % from block to block."
     )
+
+
+def _size(change: float) -> str:
+    return f"{figure(100 * change, 2)} %" if change < LARGEST_CHANGE else "none that is of any use"
 
 
 def _order(spec: ComparisonSpec, variants: Sequence[ResolvedVariant], every: int) -> str:

@@ -52,8 +52,20 @@ def expect(
         blocks=[look.blocks for look in looks],
         races=races,
         minutes=None if seconds_of_a_race is None else round(one_by_one * seconds_of_a_race / 60, 1),
-        smallest_change=round(max(seen.values()), 2) if seen else None,
+        smallest_change=_in_all_gates(spec, seen),
     )
+
+
+def _in_all_gates(spec: ComparisonSpec, seen: Mapping[tuple[str, str], float]) -> float | None:
+    """Return the change that is found in the gate with the most noise; None while that of a declared one is unknown.
+
+    A default gate whose noise no Comparison has shown is left out, as it is of a verdict: nobody asked for it by name.
+    """
+    noisy = {(gate.task or "", gate.metric) for gate in gates_of(spec) if not METRICS[gate.metric].exact}
+    if not seen or (spec.gates and noisy - seen.keys()):
+        return None
+    # Digits that count, since what is small is not nothing.
+    return float(f"{max(seen.values()):.3g}")
 
 
 def visible_changes(

@@ -202,11 +202,13 @@ def planned(tmp_path: Path, *objects: Json, cluster: Any = None) -> int:
     return plan((lambda: cluster) if cluster else None, [str(tmp_path / "m.yaml")], Known())
 
 
-def test_the_noise_known_in_a_cluster_is_told() -> None:
-    said = text(Known(smallest_change=6.5))
-    assert (
-        "How small a change it shows: 6.5 %, four times in five, after 10 blocks with the noise known in this" in said
-    )
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [(6.5, "6.5 %"), (0.253, "0.25 %"), (0.00109, "0.0011 %"), (210.4, "210 %"), (1e11, "none that is of any use")],
+)
+def test_the_noise_known_in_a_cluster_is_told(change: float, words: str) -> None:
+    said = text(Known(smallest_change=change))
+    assert f"How small a change it shows: {words}, four times in five, after 10 blocks with the noise known in" in said
 
 
 def test_the_noise_is_that_of_the_manifest_s_namespace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
