@@ -63,7 +63,7 @@ class _Known:
 
     def open(self, rules: Rules) -> np.ndarray:
         within = self.verdict == REGRESSED_WITHIN
-        return (self.verdict == OPEN) | (within if rules.races_on else False)
+        return (self.verdict == OPEN) | (within & ~self.not_worse if rules.races_on else False)
 
 
 def ends(ratios: np.ndarray, margin: float, rules: Rules, prior: Prior | None = None) -> Ends:
@@ -96,6 +96,7 @@ def _look(
     worse, better = np.where(within, REGRESSED_WITHIN, REGRESSED), np.where(within, IMPROVED_WITHIN, IMPROVED)
     verdict = np.where(same, SAME, np.where(~differs, OPEN, np.where(mean > 0, worse, better)))
     new = still & ~(shown & (verdict == OPEN) & ~not_worse)
+    not_worse |= known.not_worse & (verdict != REGRESSED)
     known.verdict[new], known.not_worse[new] = verdict[new], not_worse[new]
     known.blocks[new], known.mean[new], known.error[new], known.df[new] = level.blocks, mean[new], error[new], df
 

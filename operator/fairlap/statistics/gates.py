@@ -80,7 +80,7 @@ class GateFinding(NamedTuple):
     confidence: float
     """of that interval: 0.95 means that it holds the true mean 19 times in 20"""
     not_worse: bool
-    """a worsening of the margin or more is ruled out"""
+    """a worsening of the margin or more is ruled out, by this look or an earlier one"""
     blocks: int
     """how many it was reached with"""
     more_blocks: int
@@ -112,10 +112,11 @@ def judge_as_seen(
 
     `seen`: for each gate its cost ratios at each look that is reached: blocks after the last one are left for the next.
     A gate that one look settles stays so. A worsening that one look shows is not taken back by a later one that shows
-    none, unless that one rules the margin out. A gate that is flat up to a look, and not up to the last one, is not
-    judged there: what has noise, and has shown none yet, cannot say how much it has. A later look may have none of a
-    gate, or others for the same blocks, since a race lacked a task: what was settled before stays so, and what was not
-    takes its share of the level.
+    none, unless that one rules the margin out; a margin that one rules out stays so, unless a later one shows a
+    worsening of as much. A gate that is flat up to a look, and not up to the last one, is not judged there: what has
+    noise, and has shown none yet, cannot say how much it has. A later look may have none of a gate, or others for the
+    same blocks, since a race lacked a task: what was settled before stays so, and what was not takes its share of the
+    level.
     """
     found: dict[int, GateFinding] = {}
     for look in sorted({look for each in seen for look in each}):
@@ -136,11 +137,17 @@ def judge_as_seen(
         shown = [number in found and found[number].differs for number in judged]
         now = judge_estimates(estimates, margins, look, unrejected, shown)
         found |= {
-            number: finding
+            number: _not_worse_as_before(finding, found.get(number))
             for number, finding, before in zip(judged, now, shown, strict=True)
             if not before or finding.differs or finding.not_worse
         }
     return found
+
+
+def _not_worse_as_before(finding: GateFinding, before: GateFinding | None) -> GateFinding:
+    # Each look has its level of ruling the margin out, so that keeping what any of them did costs no more than that.
+    kept = before is not None and before.not_worse and finding.verdict != GateVerdict.REGRESSED
+    return finding._replace(not_worse=finding.not_worse or kept)
 
 
 def _is_flat_yet(seen: Mapping[Look, Sequence[float]], look: Look) -> bool:
@@ -192,7 +199,7 @@ def judge_estimates(
 def is_open(finding: GateFinding, gate: Gate) -> bool:
     """Tell whether a later look may say more of a gate."""
     within = finding.verdict == GateVerdict.REGRESSED_WITHIN_MARGIN
-    return finding.verdict == GateVerdict.INCONCLUSIVE or (gate.to_rule_out and within)
+    return finding.verdict == GateVerdict.INCONCLUSIVE or (gate.to_rule_out and within and not finding.not_worse)
 
 
 def _estimates(

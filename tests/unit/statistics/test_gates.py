@@ -20,6 +20,7 @@ from fairlap.statistics.gates import (
     Look,
     blocks_to_rule_out,
     fixed,
+    is_flat,
     is_futile,
     is_open,
     judge_as_seen,
@@ -129,6 +130,39 @@ def test_a_worsening_within_the_margin_is_open_where_the_margin_is_to_be_ruled_o
     assert is_open(early, gate) == to_rule_out
     (found,) = judge([[*SHOWN, *later]], [gate], SEQUENTIAL, OF_LITTLE_NOISE)
     assert (found.verdict, found.blocks) == (verdict, blocks)
+
+
+RULED_OUT = [-0.0475, -0.03, -0.0125]
+
+
+@pytest.mark.parametrize(
+    ("later", "verdict", "blocks", "not_worse"),
+    [
+        ([], GateVerdict.INCONCLUSIVE, 3, True),
+        ([0.045, 0.04], GateVerdict.INCONCLUSIVE, 5, True),
+        ([0.08] * 7, GateVerdict.REGRESSED_WITHIN_MARGIN, 10, True),
+        ([0.3] * 7, GateVerdict.REGRESSED, 10, False),
+    ],
+)
+def test_a_margin_that_one_look_rules_out_stays_so_unless_a_worsening_of_as_much_is_shown(
+    later: list[float], verdict: GateVerdict, blocks: int, not_worse: bool
+) -> None:
+    gate = Gate(0.05, to_rule_out=True)
+    (found,) = judge([[*RULED_OUT, *later]], [gate], SEQUENTIAL)
+    assert (found.verdict, found.blocks, found.not_worse) == (verdict, blocks, not_worse)
+    assert is_open(found, gate) == (verdict == GateVerdict.INCONCLUSIVE), "nothing is left to be ruled out"
+
+
+@given(SERIES)
+def test_no_later_look_takes_a_pass_back_that_shows_no_worsening_of_the_margin(series: list[list[float]]) -> None:
+    gates = [Gate(0.05, to_rule_out=True)] * len(series)
+    looks = [look for look in SEQUENTIAL if look.blocks <= len(series[0])]
+    for reached in range(1, len(looks)):
+        earlier, later = (judge(series, gates, looks[:count]) for count in (reached, reached + 1))
+        for before, now, each in zip(earlier, later, series, strict=True):
+            if is_flat(each[: looks[reached - 1].blocks]):
+                continue  # what had shown no noise yet is not judged there afterwards
+            assert now.not_worse or not before.not_worse or now.verdict == GateVerdict.REGRESSED
 
 
 def test_a_better_number_within_the_margin_is_no_worse_and_settled() -> None:
