@@ -178,7 +178,10 @@ def share(found: int, of: int) -> str:
 def false_alarms(bench: Bench) -> None:
     """Print the share of comparisons of identical variants with any verdict of a difference."""
     typical, gates = 0.04, (1, 3, 8)
-    scales = {"none": 0.0, "right": 1.0, "half the variance": 0.5, "twice the variance": 2.0}
+    scales = {
+        "none": 0.0, "right": 1.0, "twice the variance": 2.0,
+        "half the variance": 0.5, "a tenth of it": 0.1, "a hundredth of it": 0.01,
+    }  # fmt: skip
     priors = [Prior(typical**2 * scale, PRIOR_DF) if scale else None for scale in scales.values()]
     told = iter(bench.outcomes([Cell(0.0, typical, many, prior) for prior in priors for many in gates]))
     print("## Identical variants: comparisons with any false verdict (promised: 5 %)\n")

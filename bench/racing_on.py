@@ -34,7 +34,10 @@ PRIOR_DF = 4.0
 GATES = (1, 3, 8)
 NOISES = (0.01, 0.03, 0.05, 0.10)
 CHANGES = (0.0, 0.02, 0.03, 0.05, 0.07, 0.10)
-PRIORS = {"none": 0.0, "right": 1.0, "twice the variance": 2.0, "half the variance": 0.5, "a quarter of it": 0.25}
+PRIORS = {
+    "none": 0.0, "right": 1.0, "twice the variance": 2.0,
+    "half the variance": 0.5, "a quarter of it": 0.25, "a tenth of it": 0.1, "a hundredth of it": 0.01,
+}  # fmt: skip
 
 
 def levels(factor: float = 1.0) -> list[Level]:

@@ -90,7 +90,7 @@ def _look(
     shown = still & (known.verdict == REGRESSED_WITHIN)
     kept = (known.verdict == SAME).sum(1)
     differs = _differs(np.abs(mean) / error, df, level.alpha, still, shown, kept)
-    half = t_quantile(2 * level.same, df) * error
+    half = _quantiles(2 * level.same, df) * error
     same, not_worse = (mean - half > -most) & (mean + half < most), mean + half < most
     within = np.abs(mean) < most
     worse, better = np.where(within, REGRESSED_WITHIN, REGRESSED), np.where(within, IMPROVED_WITHIN, IMPROVED)
@@ -98,30 +98,40 @@ def _look(
     new = still & ~(shown & (verdict == OPEN) & ~not_worse)
     not_worse |= known.not_worse & (verdict != REGRESSED)
     known.verdict[new], known.not_worse[new] = verdict[new], not_worse[new]
-    known.blocks[new], known.mean[new], known.error[new], known.df[new] = level.blocks, mean[new], error[new], df
+    known.blocks[new], known.mean[new], known.error[new] = level.blocks, mean[new], error[new]
+    known.df[new] = np.broadcast_to(df, new.shape)[new]
 
 
-def _estimates(present: np.ndarray, still: np.ndarray, prior: Prior | None) -> tuple[np.ndarray, np.ndarray, float]:
+def _estimates(
+    present: np.ndarray, still: np.ndarray, prior: Prior | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return mean and error of each gate, and the degrees of freedom of each Comparison."""
     blocks = present.shape[2]
-    mean, own, df = present.mean(2), present.var(2, ddof=1), blocks - 1.0
+    mean, own = present.mean(2), present.var(2, ddof=1)
+    df = np.full((len(own), 1), blocks - 1.0)
+    weight = np.zeros_like(df)
     if prior:
-        pooled = (own * still).sum(1) / np.maximum(still.sum(1), 1)
-        fitted = np.maximum(prior.variance, pooled)[:, None]
-        own = (prior.df * fitted + df * own) / (prior.df + df)
-        df += prior.df
-    return mean, np.sqrt(own / blocks), df
+        pooled = (own * still).sum(1, keepdims=True) / np.maximum(still.sum(1, keepdims=True), 1)
+        weight = np.where(pooled > prior.variance, 0.0, prior.df)
+        own = (weight * prior.variance + df * own) / (weight + df)
+    return mean, np.sqrt(own / blocks), df + weight
+
+
+def _quantiles(tails: float, df: np.ndarray) -> np.ndarray:
+    each, places = np.unique(df, return_inverse=True)
+    return np.array([t_quantile(tails, float(one)) for one in each])[places].reshape(df.shape)
 
 
 def _differs(
-    t: np.ndarray, df: float, alpha: float, still: np.ndarray, shown: np.ndarray, kept: np.ndarray
+    t: np.ndarray, df: np.ndarray, alpha: float, still: np.ndarray, shown: np.ndarray, kept: np.ndarray
 ) -> np.ndarray:
     """Return where Holm's procedure rejects; one that was `shown` passes its share on, and is tested for itself."""
     ranked = np.where(shown, np.inf, np.where(still, t, -np.inf))
     order = np.argsort(-ranked, axis=1, kind="stable")
     gates = t.shape[1]
-    bounds = np.array([0.0, *(t_quantile(alpha / tests, df) for tests in range(1, gates + 1))])
+    bounds = np.hstack([_quantiles(alpha / tests, df) for tests in range(1, gates + 1)])
     share = still.sum(1)[:, None] - np.arange(gates) + kept[:, None]
-    bound = bounds[np.clip(share, 1, gates)]
+    bound = np.take_along_axis(bounds, np.clip(share, 1, gates) - 1, 1)
     going = np.logical_and.accumulate(np.take_along_axis(ranked, order, 1) >= bound, axis=1)
     found, own = np.empty_like(still), np.empty_like(t)
     np.put_along_axis(found, order, going, 1)
@@ -135,7 +145,7 @@ def _futile(known: _Known, most: float, rules: Rules, still: np.ndarray) -> np.n
     tests = (still & ~within).sum(1)[:, None]
     found = np.zeros(still.shape, bool)
     for blocks, df in {(int(b), float(d)) for b, d in zip(known.blocks[still], known.df[still], strict=True)}:
-        here = still & (known.blocks == blocks)
+        here = still & (known.blocks == blocks) & (known.df == df)
         at_last = last.blocks - 1 + df - (blocks - 1)
         error = known.error * math.sqrt(blocks / last.blocks)
         half = t_quantile(2 * last.same, at_last) * error

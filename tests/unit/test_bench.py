@@ -77,7 +77,8 @@ def test_simulated_comparisons_err_as_seldom_as_promised() -> None:
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     titles = [line for line in done.stdout.splitlines() if line.startswith("## ")]
-    assert len(titles) == 4 and "| right | " in done.stdout
+    assert len(titles) == 4
+    assert all(f"\n| {prior} | " in done.stdout for prior in ("right", "a tenth of it", "a hundredth of it"))
 
 
 @pytest.mark.long
@@ -86,7 +87,7 @@ def test_what_racing_on_costs_is_simulated() -> None:
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     titles = [line for line in done.stdout.splitlines() if line.startswith("## ")]
-    assert len(titles) == 6 and "| a quarter of it | 10% | " in done.stdout
+    assert len(titles) == 6 and "| a hundredth of it | 10% | " in done.stdout
 
 
 @pytest.mark.long

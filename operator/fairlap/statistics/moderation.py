@@ -41,13 +41,14 @@ def learn_prior(variances: Sequence[float], df: float | Sequence[float]) -> Prio
 
 
 def fitted_to(prior: Prior, present: Sequence[tuple[float, float]]) -> Prior:
-    """Return the prior, made larger where the present variances (variance, df) of its family say it is too small.
+    """Return the prior, without weight where the present variances (variance, df) of its family say it is too small.
 
-    Never smaller: a prior of half the truth nearly doubles the false alarms, one twice too large only costs power.
+    Made as large as they are it would still add its degrees of freedom to what contradicts it: a tenth of the truth
+    would double the false alarms. One that is too large only costs power.
     """
     df = sum(weight for _, weight in present)
     pooled = sum(value * weight for value, weight in present) / df if df else 0.0
-    return prior._replace(variance=max(prior.variance, pooled))
+    return prior._replace(df=0.0) if pooled > prior.variance else prior
 
 
 def moderated(estimate: Estimate, blocks: int, prior: Prior | None) -> Estimate:

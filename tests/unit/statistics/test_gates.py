@@ -283,7 +283,13 @@ def test_a_prior_settles_what_three_blocks_alone_cannot() -> None:
     series = spread(0.08, 0.02, 3)
     assert one(series, fixed(3)).verdict == GateVerdict.REGRESSED
     assert one(series, SEQUENTIAL).verdict == GateVerdict.INCONCLUSIVE
-    assert one(series, SEQUENTIAL, f=Prior(0.0004, 4)).verdict == GateVerdict.REGRESSED
+    assert one(series, SEQUENTIAL, f=Prior(0.00041, 4)).verdict == GateVerdict.REGRESSED
+
+
+def test_a_prior_that_the_blocks_contradict_makes_nothing_surer() -> None:
+    series = [0.06, 0.10, 0.14]
+    assert one(series, SEQUENTIAL).verdict == GateVerdict.INCONCLUSIVE
+    assert one(series, SEQUENTIAL, f=Prior(0.0001, 4)) == one(series, SEQUENTIAL)
 
 
 def test_a_prior_adds_no_noise_to_a_number_without_any() -> None:
@@ -387,6 +393,14 @@ def test_false_alarms_and_missed_worsenings_stay_at_5_percent() -> None:
         raced_on += judge(worse, [Gate(0.05, to_rule_out=True)], SEQUENTIAL)[0].not_worse
     # 5 % of 1,000 is 50; above 71 in one of 1,000 runs (binomial).
     assert alarms <= 71 and misses <= 71 and raced_on <= 71
+
+
+@pytest.mark.parametrize("share", [0.1, 0.01])
+def test_a_history_of_far_too_little_noise_raises_no_more_alarms_than_promised(share: float) -> None:
+    chosen, prior = random.Random(12), {"f": Prior(share * 0.08**2, 4)}
+    same = ([chosen.gauss(0, 0.08) for _ in range(10)] for _ in range(1000))
+    alarms = sum(one(series, SEQUENTIAL, **prior).verdict in MIRROR for series in same)
+    assert alarms <= 71, "as above"
 
 
 @pytest.mark.parametrize(

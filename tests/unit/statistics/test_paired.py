@@ -64,10 +64,13 @@ def test_the_prior_of_one_variance_is_that_variance(df: int) -> None:
     assert fmean(found) == pytest.approx(1, abs=0.1)
 
 
-def test_a_prior_that_is_too_small_is_made_larger_never_smaller() -> None:
-    assert fitted_to(Prior(0.01, 4), [(0.04, 2), (0.01, 4)]).variance == pytest.approx(0.02)
-    assert fitted_to(Prior(0.01, 4), [(0.001, 4)]).variance == 0.01
-    assert fitted_to(Prior(0.01, 4), []).variance == 0.01
+def test_a_prior_of_less_noise_than_the_present_blocks_show_has_no_weight() -> None:
+    prior = Prior(0.01, 4)
+    assert fitted_to(prior, [(0.04, 2), (0.01, 4)]) == Prior(0.01, 0)
+    for present in ([(0.001, 4.0)], [(0.04, 2.0), (0.001, 20.0)], []):
+        assert fitted_to(prior, present) == prior
+    own = paired(RATIOS)
+    assert moderated(own, 5, fitted_to(Prior(1e-6, 4), [(own.error**2 * 5, own.df)])) == own
 
 
 def test_moderation_weighs_by_degrees_of_freedom() -> None:
