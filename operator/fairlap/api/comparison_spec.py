@@ -240,7 +240,8 @@ class GateSpec(Api):
         )
     )
     task: TaskName | None = None
-    """Task of the challenge; absent means the geometric mean over all measured tasks, or the whole race."""
+    """Task of the challenge; absent means the geometric mean over all measured tasks (for throughput without those at
+    a rate that was asked for), or the whole race."""
     metric: Metric
     """What is measured. More is better for throughput and capacity (of template.race.capacity), worse for all others;
     any change of documents is for the worse."""
@@ -388,9 +389,9 @@ class ComparisonSpec(Api):
     design: Design = Design()
     """How many blocks are raced and in which order."""
     gates: Annotated[list[GateSpec], Field(max_length=8)] = []
-    """What decides. None: geometric means over the measured tasks of throughput, p50 and p99 of service time, and the
-    store's size, with margins of 5, 5, 10 and 2 %; with template.race.capacity the capacity alone, with 10 %. With
-    design.kind: Duet all of these but the throughput."""
+    """What decides. None: geometric means over the measured tasks of throughput (without those at a rate that was
+    asked for), p50 and p99 of service time, and the store's size, with margins of 5, 5, 10 and 2 %; with
+    template.race.capacity the capacity alone, with 10 %. With design.kind: Duet all of these but the throughput."""
     on_inconclusive: Literal["fail", "pass", "extend"] = "fail"
     """What becomes of GatePassed when it cannot be told. extend: more blocks up to design.maxBlocks, then fail."""
     calibrate: bool = True

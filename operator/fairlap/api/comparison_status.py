@@ -195,7 +195,7 @@ class Expected(Answer):
     work in the namespace (absent without any), then by the median of its own."""
     smallest_change: float | None = None
     """The smallest change in per cent that the last look finds four times in five, in the gate with the most noise;
-    absent while none is known."""
+    absent while that of any declared gate is not known, or of all default ones."""
 
 
 class NoiseOfKind(Answer):

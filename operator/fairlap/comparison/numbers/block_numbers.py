@@ -36,7 +36,7 @@ class RacedNumbers(NamedTuple):
     """who told rates, and what the nodes used, by group of columns"""
 
 
-_Arms = tuple[Sequence[RacedNumbers], Sequence[RacedNumbers]]
+_PairedArms = tuple[Sequence[RacedNumbers], Sequence[RacedNumbers]]
 """the races of the baseline and those of a contender, block by block"""
 
 
@@ -166,12 +166,12 @@ class BlockNumbers:
             self._alone[contender] = f"{' and '.join(clauses)}: {cure}" if clauses else ""
         return self._alone[contender]
 
-    def _arms(self, contender: str) -> _Arms | None:
+    def _arms(self, contender: str) -> _PairedArms | None:
         if not all(self.baseline in block and contender in block for block in self._blocks):
             return None
         return [block[self.baseline] for block in self._blocks], [block[contender] for block in self._blocks]
 
-    def _tasks(self, arms: _Arms, metric: str) -> tuple[str, ...]:
+    def _tasks(self, arms: _PairedArms, metric: str) -> tuple[str, ...]:
         return tuple(
             dict.fromkeys(task for arm in arms for race in arm for task, each in race.numbers if each == metric)
         )
@@ -219,7 +219,7 @@ def is_common(rates: Sequence[float]) -> bool:
     return min(rates, default=0.0) > 0 and math.isclose(min(rates), max(rates), rel_tol=1e-6)
 
 
-def _why_none(arms: _Arms, task: str, metric: str, missing: Mapping[str, str]) -> str:
+def _why_none(arms: _PairedArms, task: str, metric: str, missing: Mapping[str, str]) -> str:
     """Return why there is no number that may decide, and what to write instead; `missing`: why, by task."""
     kind, reasons = METRICS[metric], list(missing.values())
     subject = f"task {task}" if task else "no task"
@@ -257,7 +257,8 @@ def _why_none(arms: _Arms, task: str, metric: str, missing: Mapping[str, str]) -
         )
     if metric == "capacity":
         return (
-            "not every race of both found a capacity: it lay outside template.race.capacity.targetThroughput, or the "
+            "not every race of both found a capacity: it lay, or its interval reached, outside "
+            "template.race.capacity.targetThroughput, or the "
             "load generator was the bottleneck (results.capacity of each race's Benchmark says which)"
         )
     if metric == "cpuSecondsPerOperation":
