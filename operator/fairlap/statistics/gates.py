@@ -87,6 +87,8 @@ class GateFinding(NamedTuple):
     """about how many more would settle an inconclusive one, at the noise that was seen; else 0"""
     differs: bool = False
     """a difference is shown, be it one that does not matter"""
+    ruled_out_before: bool = False
+    """an earlier look ruled the margin out, and this one does not"""
 
 
 class AllBlocks(NamedTuple):
@@ -147,7 +149,7 @@ def judge_as_seen(
 def _not_worse_as_before(finding: GateFinding, before: GateFinding | None) -> GateFinding:
     # Each look has its level of ruling the margin out, so that keeping what any of them did costs no more than that.
     kept = before is not None and before.not_worse and finding.verdict != GateVerdict.REGRESSED
-    return finding._replace(not_worse=finding.not_worse or kept)
+    return finding._replace(not_worse=finding.not_worse or kept, ruled_out_before=kept and not finding.not_worse)
 
 
 def _is_flat_yet(seen: Mapping[Look, Sequence[float]], look: Look) -> bool:

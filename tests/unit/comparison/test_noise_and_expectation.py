@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -117,6 +118,21 @@ def test_noise_is_learnt_and_found_again() -> None:
     assert priors(data, Seen(Subject(spec), dict(enumerate(raced(9, "other"))), later)) == {}
     assert priors(data, Seen(Subject(a_spec(design={"stop": "fixed", "blocks": 3})), None, later)) == found
     assert priors(data, Seen(Subject(spec), None, NOW + timedelta(days=40))) == {}
+
+
+def test_a_rate_that_was_asked_for_teaches_nothing_of_what_runs_as_fast_as_it_can() -> None:
+    """Its throughput has hardly any noise, and shares a family with the others'."""
+    chosen = random.Random(1)
+    blocks = drawn(chosen, 5, {BASELINE: 0.0, OTHER: 0.0}, metrics=["throughput"], tasks=["bulk"], noise=0.03)
+    for race in (race for block in blocks for race in block.races):
+        (bulk,) = race.numbers
+        kept = {f"search{number}": 50 * chosen.lognormvariate(0, 0.0003) for number in range(5)}
+        race.numbers.extend(replace(bulk, task=task, value=rate) for task, rate in kept.items())
+        race.target_throughput.update(dict.fromkeys(kept, 50.0))
+        race.facts["ran: load generator's kernel"] = "6.1"
+    (entries,) = learn({}, a_spec(), blocks, NOW).values()
+    (shown,) = [each for each in entries if each.family == "throughput"]
+    assert len(shown.variances) == 1 and shown.variances[0] > 1e-4
 
 
 def facts_of_a_race(

@@ -11,6 +11,10 @@ _BOUNDS: Final[Mapping[Reason, str]] = {
         "the load generator was saturated in {}: what it could not send is in no number, so the variants may differ by "
         "more than is seen here; give it more CPU (race.resources.limits.cpu), or ask for what takes longer"
     ),
+    Reason.SCHEDULE_NOT_KEPT: (
+        "requests were not sent when they were planned in {}: of such a task the throughput tells what could be "
+        "carried, and the latencies have the waiting in them; ask for a lower rate (target-throughput)"
+    ),
     Reason.NOT_SETTLED: (
         "what is measured had not settled in {}: after a longer warm-up the variants may differ by less or by more"
     ),

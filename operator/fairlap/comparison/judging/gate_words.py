@@ -53,14 +53,19 @@ def _left_out_words(gate: GateSpec, left_out: Mapping[str, str]) -> str:
     return "; ".join(f"{some_of(tasks, _MOST_TASKS)} ({whys[why]})" for why, tasks in of_why.items() if tasks)
 
 
-def other_mean_words(gate: GateSpec, first: Pairs, now: Pairs) -> str:
-    """Return why a mean is another number than at the first look that judged it; "" where it is the same one."""
-    if now.tasks == first.tasks:
+def other_mean_words(gate: GateSpec, before: Pairs, now: Pairs) -> str:
+    """Return why a mean is another number than at the look that judged it before; "" where it may go on.
+
+    It goes on with a task that fell behind its rate, and without one that kept it after all: the mean is to say that.
+    """
+    joined = {task for task in now.tasks if task not in before.tasks and before.left_out.get(task) != "paced"}
+    lost = {task for task in before.tasks if task not in now.tasks and now.left_out.get(task) != "paced"}
+    if not joined and not lost:
         return ""
-    lost = _left_out_words(gate, {task: why for task, why in now.left_out.items() if task in first.tasks})
-    without = f", without {lost}" if lost else ""
+    words = _left_out_words(gate, {task: why for task, why in now.left_out.items() if task in lost})
+    without = f", without {words}" if words else ""
     return (
-        f"with the blocks since its first look it would be a mean over other tasks{without}, which is another number: "
+        f"with the blocks since then it would be a mean over other tasks{without}, which is another number: "
         "gate on tasks by their names, or let each race have what all of them need"
     )
 

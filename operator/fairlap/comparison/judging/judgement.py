@@ -205,7 +205,7 @@ def _judged_gates(
             noisy[number] = seen
             continue
         flat = _constant(name, gate, seen.newest, fmean(shifts)) if shifts else _exact(name, gate, seen.newest)
-        found[number] = flat._replace(text=seen.last.obstacle or flat.text)
+        found[number] = _as_before(flat, seen.last.obstacle)
     told = _judged_together(list(noisy.values()), reached[-1], priors)
     found |= dict(zip(noisy, told, strict=True))
     return [found[number] for number in range(len(cells))]
@@ -218,7 +218,7 @@ def _seen(numbers: BlockNumbers, reached: Sequence[Look], name: str, gate: GateS
     for look in reached:
         last = numbers.first(look.blocks).pairs(name, gate.task or "", gate.metric)
         if at and not last.obstacle:
-            last = last._replace(obstacle=other_mean_words(gate, next(iter(at.values())), last))
+            last = last._replace(obstacle=other_mean_words(gate, at[max(at)], last))
         if not last.obstacle:
             at[look] = last
     return _SeenGate(name, gate, last, at)
@@ -241,9 +241,11 @@ def _judged_together(seen: Sequence[_SeenGate], last: Look, priors: Mapping[str,
 def _settled_or_open(seen: _SeenGate, finding: GateFinding, over_all: AllBlocks | None) -> _JudgedGate:
     """Return what is known of a gate: where later blocks cannot judge it any more, what was settled or shown before."""
     name, gate, newest, obstacle = seen.contender, seen.gate, seen.newest, seen.last.obstacle
-    if obstacle and is_open(finding, _statistical(gate)) and not finding.differs:
+    if obstacle and is_open(finding, _statistical(gate)) and not (finding.differs or finding.not_worse):
         return _JudgedGate(name, gate, newest, ComparisonVerdict.INCONCLUSIVE, text=obstacle)
-    look = next(it for it in seen.at if it.blocks == finding.blocks)
+    look, judged = next(it for it in seen.at.items() if it[0].blocks == finding.blocks)
+    if newest.tasks != judged.tasks:  # a mean of more tasks is another number
+        newest, over_all = judged, None
     if over_all and over_all.blocks == finding.blocks:
         over_all = None  # its finding says it
     verdict = ComparisonVerdict(finding.verdict)
@@ -302,6 +304,16 @@ def _constant(name: str, gate: GateSpec, pairs: Pairs, shift: float) -> _JudgedG
     else:
         verdict = ComparisonVerdict.REGRESSED if shift > 0 else ComparisonVerdict.IMPROVED
     return _JudgedGate(name, gate, pairs, verdict, shift=shift)
+
+
+def _as_before(told: _JudgedGate, obstacle: str) -> _JudgedGate:
+    """Return what a number without noise says, or what it said before later blocks could not judge it any more.
+
+    That none was worse is known of all blocks or of none; that some were is not taken back.
+    """
+    if not obstacle or told.verdict in WORSE:
+        return told._replace(text=obstacle or told.text)
+    return told._replace(verdict=ComparisonVerdict.INCONCLUSIVE, shift=None, text=obstacle)
 
 
 def _deciding(told: Sequence[_JudgedGate]) -> list[_JudgedGate]:
@@ -381,7 +393,9 @@ def _gate_sentence(told: _JudgedGate, change: float | None, noise: str) -> str:
     if told.finding:
         more = METRICS[told.gate.metric].more_is_better
         text = describe(title, told.finding, _margin(told.gate), more_is_better=more)
-        return text + all_blocks_words(told.all_blocks, more_is_better=more) + noise
+        text += all_blocks_words(told.all_blocks, more_is_better=more) + noise
+        before = told.finding.ruled_out_before and told.gate.policy == "requireNonInferior"
+        return f"{text}; an earlier look ruled the margin out, so it passes" if before else text
     if told.shift is None:
         return told.text if told.text.startswith(title) else f"{title}: cannot tell: {told.text}"
     share = None if change is None else change / 100
@@ -459,7 +473,7 @@ def _sentence(contenders: Sequence[ContenderStatus], verdict: ComparisonVerdict)
 def _paced(told: _JudgedGate, numbers: BlockNumbers) -> str:
     """Return that a task's throughput tells only whether its rate was kept, as a sentence; "" of all other gates."""
     gate = told.gate
-    if gate.metric != "throughput" or not gate.task or not numbers.is_paced(told.contender, gate.task):
+    if gate.metric != "throughput" or not gate.task or not numbers.is_as_planned(told.contender, gate.task):
         return ""
     return f"{gate_title(gate, told.pairs)}: {AS_PLANNED}: gate on the task's latency or service time"
 

@@ -13,7 +13,7 @@ from statistics import fmean, median
 
 from fairlap.comparison.facts.fairness_table import row_of
 from fairlap.comparison.facts.fairness_words import NOTHING
-from fairlap.comparison.numbers.block_numbers import AS_PLANNED, OF_DEVICE, is_common
+from fairlap.comparison.numbers.block_numbers import AS_PLANNED, OF_DEVICE, are_alike, is_common
 from fairlap.comparison.numbers.race_numbers import Kind, Number, Raced
 from fairlap.comparison.numbers.same_work import tasks_of_one_side, told_apart, units_of
 from fairlap.comparison.terms.gate_metrics import CAPACITY_GATE, DEFAULT_MARGINS
@@ -255,9 +255,11 @@ def _may_decide(arms: _Arms, number: Number) -> bool:
 
 
 def _is_as_planned(arms: _Arms, number: Number) -> bool:
-    """Tell whether a throughput is that of one rate which was asked for in all races of which that is known."""
+    """Tell whether a throughput is that of one rate: asked for in all races of which that is known, and kept alike."""
     rates = [race.rates.get(number.task, 0.0) for race in arms.everyone if race.rates is not None]
-    return number.kind == Kind.THROUGHPUT and is_common(rates)
+    if number.kind != Kind.THROUGHPUT or not is_common(rates):
+        return False
+    return are_alike(*([race.values[number] for race in group] for group in (arms.baseline, arms.contender)))
 
 
 def _alone(estimate: Estimate, margin: float, races: int) -> GateFinding:

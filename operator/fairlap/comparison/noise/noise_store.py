@@ -260,6 +260,8 @@ def _shown(
         cells = [(gate.task or "", gate.metric) for gate in gates_of(spec)]
         singles = [key for key in numbers.keys(name) if METRICS[key[1]].of_tasks]
         for task, metric in dict.fromkeys([*cells, *singles]):
+            if metric == "throughput" and numbers.is_paced(name, task):
+                continue  # what was asked for has hardly any noise, and the others of its family have
             pairs = numbers.pairs(name, task, metric)
             if METRICS[metric].exact or pairs.obstacle or numbers.count < _LEAST_BLOCKS:
                 continue

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from fairlap.api.block_record import TWIN, BlockRecord, Measured, RaceRecord
 from fairlap.comparison.numbers.same_work import raced_alone
 from fairlap.comparison.terms.gate_metrics import LATENCIES, METRICS
+from fairlap_race.contract.recorded.record import SCHEDULE_KEPT
 from fairlap_race.contract.some_of import some_of
 
 Key = tuple[str, str]
@@ -100,7 +101,7 @@ class BlockNumbers:
         tasks = self._tasks(arms, metric) if of_all else (task,)
         missing = {each: _missing(arms, each, metric) for each in tasks}
         if of_all and metric == "throughput":
-            missing |= {each: "paced" for each in tasks if self.is_paced(contender, each)}
+            missing |= {each: "paced" for each in tasks if self.is_as_planned(contender, each)}
         good = [each for each, why in missing.items() if not why]
         if not good:
             return Pairs(obstacle=_why_none(arms, task, metric, missing))
@@ -146,6 +147,11 @@ class BlockNumbers:
         """Tell whether one rate was asked for in all races of both."""
         races = [race for arm in self._arms(contender) or () for race in arm]
         return is_common([race.rates.get(task, 0.0) for race in races])
+
+    def is_as_planned(self, contender: str, task: str) -> bool:
+        """Tell whether a task's throughput is that of one rate which all races of both were asked for and kept."""
+        told = [[race.numbers.get((task, "throughput")) for race in arm] for arm in self._arms(contender) or ()]
+        return self.is_paced(contender, task) and are_alike(*([each.value for each in arm if each] for arm in told))
 
     def left_out(self, contender: str) -> list[str]:
         """Return tasks that some race of both has a throughput of, and some has not."""
@@ -217,6 +223,14 @@ def _units(arms: Iterable[Sequence[RacedNumbers]], task: str, metric: str) -> li
 def is_common(rates: Sequence[float]) -> bool:
     """Tell whether one rate was asked for in all races; 0 is none. Only then is latency the same question to all."""
     return min(rates, default=0.0) > 0 and math.isclose(min(rates), max(rates), rel_tol=1e-6)
+
+
+def are_alike(baseline: Sequence[float], contender: Sequence[float]) -> bool:
+    """Tell whether both kept a rate that was asked for alike, in the mean; where one falls behind, that is to count."""
+    if not baseline or not contender or min(*baseline, *contender) <= 0:
+        return False
+    slower, faster = sorted(fmean(map(math.log, rates)) for rates in (baseline, contender))
+    return slower - faster >= math.log(SCHEDULE_KEPT)
 
 
 def _why_none(arms: _PairedArms, task: str, metric: str, missing: Mapping[str, str]) -> str:

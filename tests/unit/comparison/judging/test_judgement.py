@@ -644,6 +644,8 @@ def test_a_saturated_load_generator_is_a_finding_of_the_comparison() -> None:
         f"the load generator was saturated in 3 of 5 races of {BASELINE} and 1 of 5 races of {OTHER}: "
     )
     assert found.findings[1].startswith(f"what is measured had not settled in 1 of 5 races of {BASELINE}: ")
+    behind = judged(remarked(blocks, {(2, OTHER): "ScheduleNotKept"}), [gate_of("throughput")])
+    assert behind.findings[0].startswith(f"requests were not sent when they were planned in 1 of 5 races of {OTHER}: ")
     assert not any("CacheHits" in text for text in found.findings)
 
 
@@ -773,6 +775,43 @@ def test_what_a_look_has_judged_and_left_open_stays_a_gate(declared: list[dict[s
     assert tasks == "b" or f"a mean over other tasks, without b ({FEW}), which is another number" in gate.sentence
 
 
+def test_a_margin_that_was_ruled_out_stays_so_where_later_races_have_too_few_requests() -> None:
+    gates = [gate_of("serviceTimeP99")]
+    costs = [-0.0475, -0.03, -0.0125, -0.03, -0.02]
+    blocks = one_number("serviceTimeP99", 0.0, costs)
+    first = the_gate(judged(blocks[:3], gates, SEQUENTIAL, last=False))
+    assert (first.verdict, first.passed) == ("Inconclusive", True)
+    without(blocks, 3, lambda each: each.metric == "serviceTimeP99")
+    for last in (False, True):
+        found = judged(blocks, gates, SEQUENTIAL, last=last)
+        gate = the_gate(found)
+        assert (gate.verdict, gate.passed, gate.blocks) == ("Inconclusive", True, 3)
+        assert any("is as 3 blocks showed it: " in text for text in found.findings)
+
+
+def test_a_gate_that_an_earlier_look_passed_says_so() -> None:
+    costs = [-0.0475, -0.03, -0.0125, 0.25, 0.30, 0.1, 0.2, 0.05, 0.3, -0.1]
+    blocks = one_number("storeBytes", 0.0, costs)
+    words = "; an earlier look ruled the margin out, so it passes"
+    gate = the_gate(judged(blocks, [gate_of("storeBytes")], SEQUENTIAL))
+    assert (gate.verdict, gate.passed) == ("Inconclusive", True) and gate.sentence.endswith(words)
+    first = the_gate(judged(blocks[:3], [gate_of("storeBytes")], SEQUENTIAL, last=False))
+    other = the_gate(judged(blocks, [gate_of("storeBytes", policy="failOnRegression")], SEQUENTIAL))
+    assert words not in first.sentence and words not in other.sentence
+
+
+@pytest.mark.parametrize("metric", ["documents", "segments", "storeBytes"])
+def test_that_a_number_without_noise_was_the_same_is_no_answer_where_later_races_lack_it(metric: str) -> None:
+    """Else it would pass, though the block after that one shows another one."""
+    values = [1000.0, 1000.0, 1000.0, 1000.0, 1100.0]
+    races = [[a_race(BASELINE, {("", metric): 1000.0}), a_race(OTHER, {("", metric): each})] for each in values]
+    blocks = [BlockRecord(number=number, races=both) for number, both in enumerate(races, 1)]
+    blocks[3].races[1].numbers.clear()
+    found = judged(blocks, [gate_of(metric)], SEQUENTIAL)
+    assert (the_gate(found).verdict, found.gate_passed) == ("Inconclusive", False)
+    assert "not every race" in the_gate(found).sentence
+
+
 def test_a_number_without_noise_that_a_later_race_lacks_is_as_it_was() -> None:
     """Else it would be passed by onInconclusive: pass."""
     segments = ("", "segments")
@@ -784,19 +823,21 @@ def test_a_number_without_noise_that_a_later_race_lacks_is_as_it_was() -> None:
     assert any("segments of 9.0.0 is as 3 blocks showed it: not every race" in text for text in found.findings)
 
 
-def slower_indexing_beside_paced_searches(rates: dict[str, float]) -> list[BlockRecord]:
+def slower_indexing_beside_paced_searches(
+    rates: dict[str, float], *, blocks: int = 3, bulk: float = 880.0
+) -> list[BlockRecord]:
     """Return blocks in which the bulk is 12 % slower, and three searches are as fast as they were asked for."""
-    chosen, blocks = random.Random(1), []
+    chosen, found = random.Random(1), []
     searches = [f"search{number}" for number in range(3)]
-    for number in range(3):
+    for number in range(blocks):
         races = []
-        for name, bulk in ((BASELINE, 1000.0), (OTHER, 880.0)):
+        for name, speed in ((BASELINE, 1000.0), (OTHER, bulk)):
             values = {(task, "throughput"): 50 * chosen.lognormvariate(0, 0.0005) for task in searches}
-            values |= {("bulk", "throughput"): bulk * chosen.lognormvariate(0, 0.003)}
+            values |= {("bulk", "throughput"): speed * chosen.lognormvariate(0, 0.003)}
             values |= {("", "storeBytes"): 5e6 * chosen.lognormvariate(0, 0.001)}
             races.append(a_race(name, values, rates=rates))
-        blocks.append(BlockRecord(number=number + 1, races=races))
-    return blocks
+        found.append(BlockRecord(number=number + 1, races=races))
+    return found
 
 
 PACED = {f"search{number}": 50.0 for number in range(3)}
@@ -815,8 +856,41 @@ def test_a_rate_that_was_asked_for_does_not_thin_out_a_mean_throughput(declared:
     assert len(free.contenders[0].gates[0].tasks) == 4 and not any(AT_A_RATE in text for text in free.findings)
 
 
+@pytest.mark.parametrize("declared", [[], [{"metric": "throughput", "margin": 5}]])
+@pytest.mark.parametrize(("asked", "usual", "slower"), [(50.0, 50.0, 30.0), (1e6, 500.0, 300.0)])
+def test_a_rate_that_one_side_does_not_keep_counts(
+    declared: list[dict[str, Any]], asked: float, usual: float, slower: float
+) -> None:
+    """Whether it falls behind from the first block on, or in later ones alone."""
+    for late in (0, 3):
+        blocks = slower_indexing_beside_paced_searches({"search0": asked}, blocks=5, bulk=1000.0)
+        for block in blocks:
+            for race, rate in zip(block.races, (usual, slower if block.number > late else usual), strict=True):
+                race.numbers[:] = [
+                    replace(it, value=it.value / 50 * rate) if it.task == "search0" else it for it in race.numbers
+                ]
+        first = judged(blocks[:3], declared, SEQUENTIAL, last=False).contenders[0].gates[0]
+        assert ("search0" in first.tasks) == (late == 0)
+        found = judged(blocks, declared, [Look(5, 0.05)])
+        gate = found.contenders[0].gates[0]
+        assert gate.tasks[0] == "search0" and gate.change is not None and gate.change < -4
+        assert (found.gate_passed, gate.verdict) == (False, "Inconclusive" if late else "Regressed")
+
+
+def test_a_task_that_falls_behind_in_later_blocks_joins_a_mean_that_is_open() -> None:
+    blocks = slower_indexing_beside_paced_searches({"search0": 50.0}, blocks=7, bulk=1000.0)
+    for block in blocks:
+        race, noise = block.races[1], 1 + 0.1 * (block.number % 3 - 1)
+        values = {"bulk": 1000 * noise} | ({"search0": 30.0} if block.number > 3 else {})
+        race.numbers[:] = [replace(it, value=values.get(it.task, it.value)) for it in race.numbers]
+    gates = [{"metric": "throughput", "margin": 5}]
+    first, found = (the_gate(judged(blocks[:count], gates, SEQUENTIAL, last=False)) for count in (3, 7))
+    assert (first.verdict, "search0" in first.tasks) == ("Inconclusive", False)
+    assert found.blocks == 7 and "search0" in found.tasks and "another number" not in found.sentence
+
+
 def test_a_throughput_of_nothing_but_what_was_asked_for_is_no_gate() -> None:
-    blocks = slower_indexing_beside_paced_searches({**PACED, "bulk": 1000.0})
+    blocks = slower_indexing_beside_paced_searches({**PACED, "bulk": 1000.0}, bulk=1000.0)
     found = judged(blocks)
     assert [gate.metric for gate in found.contenders[0].gates] == ["storeBytes"] and found.gate_passed
     (told,) = [text for text in found.findings if AT_A_RATE in text]

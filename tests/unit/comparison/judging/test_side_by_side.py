@@ -500,3 +500,14 @@ def test_a_rate_that_was_asked_for_is_in_no_mean_throughput_and_is_told(
     assert str(Number("search", Kind.THROUGHPUT)) in [line.what for line in found.others]
     why = "decides nothing: a rate was asked for, which is the throughput as long as it is kept"
     assert [text for text in found.notes if why in text] == ([f"throughput of {left} {why}"] if left else [])
+
+
+def test_a_rate_that_one_side_does_not_keep_counts() -> None:
+    told = [replace(race, rates={"search": 50.0}) for race in races(1.0, 1, 6)]
+    search = Number("search", Kind.THROUGHPUT)
+    slower = [replace(race, values={**race.values, search: 0.6 * race.values[search]}) for race in told[3:]]
+    found = judge_side_by_side(told[:3], slower)
+    (line,) = [line for line in found.gates if line.kind == Kind.THROUGHPUT]
+    assert line.what == "throughput, geometric mean of 2 tasks"
+    assert line.finding and line.finding.verdict == "Regressed"
+    assert not any("a rate was asked for" in text for text in found.notes)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fairlap.api.block_record import BlockRecord, Measured, RaceRecord
 from fairlap.api.comparison_spec import GateSpec
 from fairlap.comparison.judging.gate_words import gate_title, left_out_sentence
-from fairlap.comparison.numbers.block_numbers import BlockNumbers, Pairs
+from fairlap.comparison.numbers.block_numbers import BlockNumbers, Pairs, are_alike
 
 
 def block(number: int, baseline: tuple[float, ...], contender: tuple[float, ...]) -> BlockRecord:
@@ -125,6 +127,20 @@ def test_a_rate_that_was_asked_for_in_all_races_is_in_no_mean_throughput(
     assert (mean.tasks, mean.left_out) == (tasks, left_out)
     assert numbers.pairs("b", "search", "throughput").baseline == (10.0,), "by its name it is told"
     assert numbers.pairs("b", "", "serviceTimeP50").tasks == ("bulk", "search")
+
+
+RATES = st.lists(st.floats(1e-6, 1e9), min_size=1, max_size=5)
+
+
+@given(RATES, st.floats(0.01, 1.0))
+def test_a_rate_is_kept_where_both_kept_it_alike_in_the_mean(kept: list[float], by: float) -> None:
+    slower = [by * each for each in kept]
+    for both in ((kept, slower), (slower, kept)):
+        assert are_alike(*both) == (by > 0.98) or by == pytest.approx(0.98)
+
+
+def test_what_was_not_measured_in_both_kept_no_rate() -> None:
+    assert not are_alike([], []) and not are_alike([1.0], []) and not are_alike([1.0], [0.0])
 
 
 def test_a_record_that_tells_no_unit_is_compared_in_that_of_the_others() -> None:
