@@ -4,10 +4,10 @@ The measured time is cut into 12 to 16 parts. Their beginning is compared with t
 1945, Mann and Whitney 1947; exact, ties as if they were broken against a difference). This is Geweke's comparison
 (1992), with ranks for means, so that one pause in a part decides nothing: the first third with the last half; of 16
 parts also the first half with the last third, for what changes late, and the first quarter with a little more than the
-last half, for what is over early. A task is not settled where throughput, service time or (where requests are planned)
-latency differ both by more than chance, which all comparisons of one series share, and by more than a tenth, in the
-other two and of latency than a third. In turn with other races only the service time is its own, and only that is
-judged.
+last half, and the other way round, for what is over early and for what begins late. A task is not settled where
+throughput, service time or (where requests are planned) latency differ both by more than chance, of which all
+comparisons of one series together find 1.4 % at most, and by more than a tenth, in the other three and of latency than
+a third. In turn with other races only the service time is its own, and only that is judged.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FEWEST_PARTS, MOST_PARTS = 12, 16
 LEAST_REQUESTS = 5
 """In a part on average."""
 LEVEL = 0.01
-"""Two-sided, of all comparisons of one series together (Bonferroni)."""
+"""Two-sided, of the one comparison of a short series; each of the four of a longer one has a third of it."""
 LEAST_CHANGE = 0.1
 """Of the median: what changes by less moves a figure by less than races differ anyway."""
 LEAST_CHANGE_ASIDE = 1 / 3
@@ -241,6 +241,7 @@ def _comparisons(parts: int) -> tuple[_Comparison, ...]:
         _Comparison(third, half, LEVEL / 3, LEAST_CHANGE),
         _Comparison(half, third, LEVEL / 3, LEAST_CHANGE_ASIDE),
         _Comparison(quarter, half + 1, LEVEL / 3, LEAST_CHANGE_ASIDE),
+        _Comparison(half + 1, quarter, LEVEL / 3, LEAST_CHANGE_ASIDE),  # a quarter of the level is beyond four parts
     )
 
 

@@ -318,6 +318,18 @@ def test_a_slow_beginning_of_a_quarter_is_seen() -> None:
     assert unseen <= races // 10
 
 
+@pytest.mark.parametrize("share", [0.3, 0.25])
+def test_a_change_in_the_last_quarter_is_seen(share: float) -> None:
+    """It was called settled: no comparison had an end as short as that."""
+    races = 40
+    unseen = 0
+    for seed in range(races):
+        noise = noisy(0.03, seed)
+        found = seen(lambda n, noise=noise: noise(n) * (0.5 if n >= 60 * (1 - share) else 1.0), 60)  # type: ignore[misc]
+        unseen += found.settled is not False
+    assert unseen <= races // 10
+
+
 def test_a_warm_up_of_a_third_is_found_in_noise() -> None:
     races = 60
     for seed in range(races):
