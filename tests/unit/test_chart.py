@@ -1,5 +1,6 @@
 """The Helm chart as helm renders it: least rights, a restricted pod, settings the operator can read."""
 
+import copy
 import functools
 import json
 import os
@@ -22,6 +23,8 @@ from fairlap_race.contract.specification.turns import TURNS_PORT
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "charts" / "fairlap"
+DEFAULTS = yaml.safe_load((CHART / "values.yaml").read_text())
+SCHEMA = json.loads((CHART / "values.schema.json").read_text())
 KUBERNETES = "1.34.0"
 CLUSTER_SCOPED = {"ClusterRole", "ClusterRoleBinding"}
 READS = {"get", "list", "watch"}
@@ -317,6 +320,20 @@ def test_each_pod_may_talk_to_what_it_needs_and_to_nothing_else() -> None:
     assert {"podSelector": {"matchLabels": {ROLE_LABEL: ROLE_LOAD_GENERATOR}}} in askers
 
 
+def test_the_privileged_pods_of_the_page_cache_have_a_policy_too() -> None:
+    manifests = render(*POLICIES, "pageCache.enabled=true", "networkPolicies.raceEgress[0].ports[0].port=22")
+    policies = {m["metadata"]["name"]: m for m in manifests if m["kind"] == "NetworkPolicy"}
+    policy, helper = policies["fairlap-page-cache"], only(manifests, "DaemonSet")
+    assert policy["metadata"]["namespace"] == helper["metadata"]["namespace"]
+    spec, labels = policy["spec"], helper["spec"]["template"]["metadata"]["labels"]
+    assert spec["podSelector"]["matchLabels"] == labels
+    assert (spec["policyTypes"], spec["ingress"]) == (["Ingress", "Egress"], []), "nobody asks a helper anything"
+    dns = {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]}
+    api_server = {"to": [{"ipBlock": {"cidr": "10.96.0.1/32"}}], "ports": [{"port": 443}]}
+    assert spec["egress"] == [dns, api_server]
+    assert not policies["fairlap"]["spec"]["podSelector"]["matchLabels"].items() <= labels.items()
+
+
 def test_more_egress_goes_to_the_pods_that_need_it() -> None:
     manifests = render(
         *POLICIES,
@@ -355,10 +372,44 @@ def test_more_egress_goes_to_the_pods_that_need_it() -> None:
         (("networkPolicies.enabled=true",), "networkPolicies.apiServer is empty"),
         ((*POLICIES, "scope.clusterWide=true"), "networkPolicies.enabled needs scope.namespaces"),
         ((*POLICIES, "networkPolicies.apiServer[0].cidr=kubernetes.default"), "cidr"),
+        (("podLabels.app\\.kubernetes\\.io/name=zzz",), "podLabels: app.kubernetes.io/name is the chart's own label"),
+        (("podLabels.fairlap\\.dev/role=load-generator",), "podLabels: fairlap.dev/role is"),
+        (("metrics.podMonitor.interval=1m 30s",), "interval"),
+        (("metrics.podMonitor.interval=30s1m",), "interval"),
+        (("metrics.podMonitor.interval=",), "interval"),
     ],
 )
 def test_wrong_values_are_refused(settings: tuple[str, ...], word: str) -> None:
     assert word in refusal(*settings)
+
+
+@pytest.mark.parametrize(
+    ("where", "enabled"),
+    [
+        ("metrics.serviceMonitor.labels", "metrics.serviceMonitor.enabled=true"),
+        ("metrics.podMonitor.labels", "metrics.podMonitor.enabled=true"),
+        ("grafana.dashboard.labels", "grafana.dashboard.enabled=true"),
+    ],
+)
+def test_no_label_of_the_user_stands_a_second_time_beside_the_charts_own(where: str, enabled: str) -> None:
+    assert f"{where}: helm.sh/chart is" in refusal(enabled, f"{where}.helm\\.sh/chart=zzz")
+
+
+def test_labels_of_the_user_stand_beside_those_that_are_selected() -> None:
+    spec = only(render("podLabels.team=a", "podLabels.app\\.kubernetes\\.io/part-of=b"), "Deployment")["spec"]
+    labels = spec["template"]["metadata"]["labels"]
+    assert {"team": "a", "app.kubernetes.io/part-of": "b", **spec["selector"]["matchLabels"]}.items() <= labels.items()
+
+
+def test_intervals_are_those_that_the_prometheus_operator_takes() -> None:
+    schema = SCHEMA["definitions"]["monitor"]["properties"]["interval"]
+    for text, takes in {
+        "30s": True, "500ms": True, "1m30s": True, "1h": True, "1d": True, "1w2d3h4m5s6ms": True, "": False,
+        "30": False, "30s1m": False, "1m 30s": False, "1.5m": False, "-1m": False,
+    }.items():  # fmt: skip
+        assert bool(len(text) >= schema.get("minLength", 0) and re.search(schema["pattern"], text)) == takes, text
+    monitor = only(render("metrics.podMonitor.enabled=true", "metrics.podMonitor.interval=1m30s"), "PodMonitor")
+    assert [each["interval"] for each in monitor["spec"]["podMetricsEndpoints"]] == ["1m30s"]
 
 
 @pytest.mark.parametrize(
@@ -405,9 +456,102 @@ rbac: {{aggregateToUserRoles: true}}
 
 
 def test_every_value_is_in_the_schema() -> None:
-    values = yaml.safe_load((CHART / "values.yaml").read_text())
-    schema = json.loads((CHART / "values.schema.json").read_text())
-    assert set(values) == set(schema["properties"]) - {"global"}
+    assert set(DEFAULTS) == set(SCHEMA["properties"]) - {"global"}
+
+
+def each_value(values: dict[str, Any], schema: Any, path: str = "") -> Iterator[tuple[str, Any, bool, bool]]:
+    """Each value of values.yaml: its path, its default, whether it may be missing, and whether the schema lets it."""
+    for key, default in values.items():
+        here = schema["properties"][key]
+        here = SCHEMA["definitions"][here["$ref"].rpartition("/")[2]] if "$ref" in here else here
+        # A missing map whose keys are the user's or Kubernetes' own is an empty one.
+        free = here.get("type") == "object" and not here.keys() & {"properties", "patternProperties"}
+        yield f"{path}{key}", default, free or default in ("", [], {}), key not in schema.get("required", ())
+        if "properties" in here:
+            yield from each_value(default, here, f"{path}{key}.")
+
+
+VALUES = list(each_value(DEFAULTS, SCHEMA))
+
+
+def test_a_value_that_has_a_default_is_never_missing() -> None:
+    """Values of an older release (`--reuse-values`) lack what is newer, and null takes a default away."""
+    wrong = [path for path, _, may, does in VALUES if may != does]
+    assert not wrong, f"`required` of the schema is not what has a default in values.yaml: {wrong}"
+
+
+def test_what_an_older_release_did_not_have_is_named(tmp_path: Path) -> None:
+    # Where helm reuses values, the older chart's defaults stand in place of this chart's.
+    chart = tmp_path / "fairlap"
+    shutil.copytree(CHART, chart)
+    values = copy.deepcopy(DEFAULTS)
+    del values["pageCache"], values["canarySeconds"], values["rbac"]["machineCapacity"], values["raceImages"]
+    (chart / "values.yaml").write_text(yaml.safe_dump(values))
+    done = run("template", "fairlap", str(chart), "--kube-version", KUBERNETES)
+    assert done.returncode != 0
+    for name in ("pageCache", "canarySeconds", "machineCapacity", "raceImages"):
+        assert name in done.stderr
+    assert "missing propert" in done.stderr and "missing propert" in upgrade_section()
+
+
+def upgrade_section() -> str:
+    return (ROOT / "docs" / "install.md").read_text().partition("## Upgrade\n")[2].partition("\n## ")[0]
+
+
+def test_the_documented_upgrade_takes_this_charts_defaults() -> None:
+    (command,) = re.findall(r"^    helm upgrade .*", upgrade_section(), re.M)
+    flags = re.findall(r"--[a-z-]+", command)
+    assert "--reset-then-reuse-values" in flags and "--reuse-values" not in flags
+    known = run("upgrade", "--help").stdout
+    assert all(f"{flag} " in known for flag in flags)
+
+
+ALL_ON: dict[str, Any] = {
+    "pageCache": {"enabled": True},
+    "grafana": {"dashboard": {"enabled": True}},
+    "metrics": {"serviceMonitor": {"enabled": True}, "podMonitor": {"enabled": True}},
+    "prometheus": {"url": "http://p", "credentialsSecret": {"name": "a"}, "caSecret": {"name": "b"}},
+    "networkPolicies": {"enabled": True, "apiServer": [{"cidr": "10.96.0.1/32"}]},
+}
+
+
+def nulls(paths: list[str], beside: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Values with null at these paths, but where `beside` has a value."""
+    found = copy.deepcopy(beside or {})
+    for path in paths:
+        *above, last = path.split(".")
+        functools.reduce(lambda place, key: place.setdefault(key, {}), above, found).setdefault(last, None)
+    return found
+
+
+def rendered(tmp_path: Path, values: dict[str, Any], *more: str) -> list[Manifest]:
+    (tmp_path / "values.yaml").write_text(yaml.safe_dump(values))
+    done = run(
+        "template", "fairlap", str(CHART), "--kube-version", KUBERNETES, "-f", str(tmp_path / "values.yaml"), *more
+    )
+    assert done.returncode == 0, done.stderr
+    return [document for document in yaml.safe_load_all(done.stdout) if document]
+
+
+def test_what_may_be_left_out_leaves_no_null_behind(tmp_path: Path) -> None:
+    """A key of the user's file with nothing behind it is null, which takes the default away."""
+    manifests = rendered(tmp_path, nulls([path for path, _, may, _ in VALUES if may], ALL_ON))
+    assert None not in list(leaves(manifests))
+    assert "null" not in environment(manifests).values()
+    before = rendered(tmp_path, ALL_ON)
+    assert [each["metadata"]["name"] for each in manifests] == [each["metadata"]["name"] for each in before]
+    assert environment(manifests) == environment(before)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_what_can_be_turned_on_is_off_where_its_map_is_missing(tmp_path: Path, depth: int) -> None:
+    """The schema says so first; helm can be told not to ask it."""
+    paths = [path for path, default, _, _ in VALUES if path.split(".")[0] in ALL_ON and isinstance(default, dict)]
+    missing = [path for path in paths if path.count(".") == depth - 1 and path != "metrics"]
+    manifests = rendered(tmp_path, nulls(missing), "--skip-schema-validation")
+    assert [each["metadata"]["name"] for each in manifests] == [
+        each["metadata"]["name"] for each in rendered(tmp_path, {})
+    ]
 
 
 def test_the_dashboard_is_for_who_asks_and_shows_what_the_operator_tells() -> None:
@@ -444,3 +588,6 @@ def test_notes_render(tmp_path: Path) -> None:
     assert "kubectl -n perf rollout status deployment/fairlap" in text
     assert "runs Benchmarks and Comparisons in perf, 1 at a time" in text
     assert "kubectl -n perf get cmp -w" in text
+    assert "delete Comparisons, then Benchmarks, before it" in text
+    page = (ROOT / "docs" / "install.md").read_text().partition("## Uninstall\n")[2]
+    assert page.index("delete cmp ") < page.index("delete bm ") < page.index("helm uninstall"), "the same order"

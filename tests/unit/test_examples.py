@@ -10,6 +10,7 @@ import yaml
 
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.quantity import parse_quantity
+from fairlap.cli.main import main
 from fairlap.comparison.facts.fairness import diff
 from fairlap.comparison.variants.variants import expand
 from fairlap.comparison_report.archive import read_archive
@@ -94,6 +95,12 @@ def test_races_in_turn_decide_by_each_search(folder: str) -> None:
         for each in (spec.template.elasticsearch.resources, spec.template.race.resources)
     )
     assert together < 1.5, "three clusters and their load generators on two processors, beside the system"
+
+
+@pytest.mark.parametrize("folder", sorted(path.parent.name for path in EXAMPLES.glob("*/README.md")))
+def test_the_folder_of_an_example_can_be_planned_as_it_is(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file beside the manifests that is none (a pipeline's, say) would be refused, by kubectl too."""
+    assert main(["plan", "-f", str(EXAMPLES / folder)]) == 0, capsys.readouterr().err
 
 
 @pytest.mark.parametrize("folder", ["version-8-vs-9", "pull-request"])

@@ -13,7 +13,7 @@ from fairlap.api.names import MAX_COMPARISON_NAME
 from fairlap.cli.command_words import fairlap
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "examples" / "pull-request"
+PIPELINES = ROOT / "examples" / "pull-request" / "pipelines"
 Json = dict[str, Any]
 
 FAIRLAP = """#!/bin/bash
@@ -127,7 +127,7 @@ ENDS = pytest.mark.parametrize(("refused", "code"), [(0, 0), (0, 1), (0, 3), (1,
 
 @ENDS
 def test_github_actions(sandbox: Sandbox, refused: int, code: int) -> None:
-    found = yaml.safe_load((FOLDER / "github-actions.yaml").read_text())
+    found = yaml.safe_load((PIPELINES / "github-actions.yaml").read_text())
     assert found["permissions"] == {"contents": "read", "pull-requests": "write"}
     (job,) = found["jobs"].values()
     assert "head.repo.full_name == github.repository" in job["if"], "a fork has no secrets"
@@ -152,7 +152,7 @@ def test_github_actions(sandbox: Sandbox, refused: int, code: int) -> None:
 
 @ENDS
 def test_gitlab(sandbox: Sandbox, refused: int, code: int) -> None:
-    job = yaml.safe_load((FOLDER / "gitlab-ci.yaml").read_text())["compare"]
+    job = yaml.safe_load((PIPELINES / "gitlab-ci.yaml").read_text())["compare"]
     variables = {
         **job["variables"], "CI_MERGE_REQUEST_IID": "17", "CI_PIPELINE_IID": "204", "CI_PROJECT_ID": "5",
         "CI_API_V4_URL": "https://gitlab.example.com/api/v4", "COMMENT_TOKEN": "t0ken",
@@ -173,7 +173,7 @@ def test_gitlab(sandbox: Sandbox, refused: int, code: int) -> None:
 
 @ENDS
 def test_tekton(sandbox: Sandbox, refused: int, code: int) -> None:
-    spec = yaml.safe_load((FOLDER / "tekton.yaml").read_text())["spec"]
+    spec = yaml.safe_load((PIPELINES / "tekton.yaml").read_text())["spec"]
     values = {
         "params.name": "pr-17-204", "params.image": "image", "workspaces.source.path": str(sandbox.folder),
         "results.code.path": str(sandbox.folder.parent / "code"), "params.repository": "o/r", "params.number": "17",

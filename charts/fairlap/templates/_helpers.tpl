@@ -20,6 +20,17 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
+{{/* Labels of the user's, none of which may take the place of one that is selected by: (list $ "podLabels" .Values.podLabels) */}}
+{{- define "fairlap.moreLabels" -}}
+{{- $own := include "fairlap.labels" (index . 0) | fromYaml -}}
+{{- $path := index . 1 -}}
+{{- range $label, $_ := index . 2 -}}
+{{- if hasKey $own $label -}}{{- fail (printf "%s: %s is the chart's own label: leave it out" $path $label) -}}{{- end -}}
+{{- if hasPrefix "fairlap.dev/" $label -}}{{- fail (printf "%s: %s is a label of the operator's: leave it out" $path $label) -}}{{- end -}}
+{{- end -}}
+{{- with index . 2 -}}{{- toYaml . -}}{{- end -}}
+{{- end -}}
+
 {{- define "fairlap.serviceAccount" -}}
 {{- if .Values.serviceAccount.create -}}
 {{- .Values.serviceAccount.name | default (include "fairlap.fullname" .) -}}
