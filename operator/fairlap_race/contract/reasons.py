@@ -1041,12 +1041,19 @@ class Reason(StrEnum):
         "WarmupTooShort",
         fault="none",
         cause="A task's warm-up was still changing, or could not be judged, when race.steady.maxWarmup was over.",
-        cure="Raise race.steady.maxWarmup, or look why the task changes for so long: merges, caches, a growing index.",
-        recognized=(
-            "The requests of the last 36 seconds of the warm-up, at least 80, by the test of NotSettled without "
-            "latency, each second."
+        cure=(
+            "Raise race.steady.maxWarmup, or look why the task changes for so long (merges, caches, a growing index); "
+            "where few requests or parts without any kept it from being judged, no longer one helps, but more requests "
+            "a second or fewer clients in the track."
         ),
-        example="race.steady.maxWarmup 45 s was over before it had settled: search warmed up for 45.2 s",
+        recognized=(
+            "The requests of the last 36 seconds of the warm-up, at least 80 and some in each of 16 parts, by the test "
+            "of NotSettled without latency, each second; where no second had enough of them, the message says why."
+        ),
+        example=(
+            "race.steady.maxWarmup 45 s was over before it could be judged whether it had settled: search warmed up "
+            "for 45.2 s (30 s since its first answer: it takes 36)"
+        ),
         test=_MEASUREMENTS,
     )
     NOT_SETTLED = _ReasonEntry(

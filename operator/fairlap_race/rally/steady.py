@@ -165,11 +165,21 @@ def warmed_up(first: int, last: int, series: Series) -> bool:
     It has where no comparison finds a change in the last 36 windows. They must have 16 parts with answers in each: of
     12 there is one comparison, which only sees a change that has not a single exception.
     """
-    begin = last - WARM_WINDOWS
-    if begin < first or _answered(begin, last, series.times, MOST_PARTS) < MOST_PARTS:
-        return False
+    return not why_unjudged(first, last, series) and _changed(last - WARM_WINDOWS, last, series, MOST_PARTS) == []
+
+
+def why_unjudged(first: int, last: int, series: Series) -> str:
+    """Return why nobody can tell whether a task that warms up has settled before window `last`; "" where one can."""
+    begin, needed = last - WARM_WINDOWS, MOST_PARTS * LEAST_REQUESTS
+    if begin < first:
+        return f"{max(0, last - first) * WINDOW_SECONDS:g} s since its first answer: it takes {SETTLED_FROM_SECONDS:g}"
     requests = sum(series.times.counts.get(number, 0) for number in range(begin, last))
-    return requests >= MOST_PARTS * LEAST_REQUESTS and _changed(begin, last, series, MOST_PARTS) == []
+    if requests < needed:
+        return f"{requests} requests in {SETTLED_FROM_SECONDS:g} s: it takes {needed}"
+    answered = _answered(begin, last, series.times, MOST_PARTS)
+    if answered < MOST_PARTS:
+        return f"requests ended in {answered} of the {MOST_PARTS} parts of {SETTLED_FROM_SECONDS:g} s: it takes all"
+    return ""
 
 
 def _judged(of_seconds: float, unsettled: float, worst: _Change | None) -> Settling:

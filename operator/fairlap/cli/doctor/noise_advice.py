@@ -14,6 +14,7 @@ from fairlap.cli.doctor.noise_facts import (
     IN_TURN,
     OVER_HTTP,
     TRACK,
+    WHOLE_CORES,
     Facts,
     KubernetesNode,
     MachineSeen,
@@ -180,18 +181,18 @@ def _cpu_manager(facts: Facts) -> Iterator[Advice]:
 
 
 def _shared(facts: Facts) -> Iterator[Advice]:
-    """Yield that whole processors could be had and were not."""
-    static = {
-        node.name: node.cores or 0 for node in facts.nodes if node.kubelet and node.kubelet.cpu_manager == "static"
-    }
+    """Yield that whole processors could be had and were not: a Benchmark asks for them, and not a machine."""
+    static = {node.name: node for node in facts.nodes if node.kubelet and node.kubelet.cpu_manager == "static"}
     judged = [it for it in facts.machines if it.role == "elasticsearch" and it.exclusive is not None]
-    shared = [it for it in judged if it.exclusive is False and not it.withheld]
-    bad = [it for it in shared if static.get(it.machine, 0) >= (it.needed or facts.cores_asked + 1)]
+    shared = [it for it in judged if it.exclusive is False and not it.withheld and it.machine in static]
+    bad = [it for it in shared if static[it.machine].can_give(it.needed or facts.cores_asked + 1)]
     if bad:
+        some, all_of_them = (len({it.benchmark for it in found}) for found in (bad, judged))
         yield Advice(
             "sharedProcessors",
-            75 * len(bad) / len(judged),
-            f"Elasticsearch shared its processors on {_machines(bad)}, whose kubelets can give whole ones",
+            75 * some / all_of_them,
+            f"in {some} of {all_of_them} Benchmarks Elasticsearch shared its processors on {_machines(bad)}, whose "
+            "kubelets can give whole ones",
             "let elasticsearch.resources have limits that are its requests, with a whole number of CPUs",
         )
 
@@ -220,15 +221,27 @@ def _shared_unasked(facts: Facts) -> Iterator[Advice]:
 def _too_few(facts: Facts) -> Iterator[Advice]:
     known, small = [node for node in facts.for_elasticsearch() if node.cores is not None], facts.too_small()
     for needed in sorted({small[node.name] for node in known if node.name in small}, reverse=True):
-        bad = [node for node in known if small.get(node.name) == needed]
-        yield Advice(
-            "cores",
-            70 * len(bad) / len(known),
-            f"{_nodes(bad)} {'has' if len(bad) == 1 else 'have'} fewer than the {needed} processors that it takes: "
-            f"{needed - 1} for Elasticsearch alone, one for all else",
-            "race on machines with more processors or on more of them, ask for fewer in elasticsearch.resources, or "
-            "take fewer elasticsearch.nodes",
-        )
+        without = [node for node in known if small.get(node.name) == needed]
+        if bad := [node for node in without if (node.cores or 0) < needed]:
+            yield Advice(
+                "cores",
+                70 * len(bad) / len(known),
+                f"{_nodes(bad)} {'has' if len(bad) == 1 else 'have'} fewer than the {needed} processors that it takes: "
+                f"{needed - 1} for Elasticsearch alone, one for all else",
+                "race on machines with more processors or on more of them, ask for fewer in elasticsearch.resources, "
+                "or take fewer elasticsearch.nodes",
+            )
+        if kept := [node for node in without if (node.cores or 0) >= needed]:
+            least = min(kept, key=lambda node: node.for_pods or 0.0)
+            yield Advice(
+                "cores",
+                70 * len(kept) / len(known),
+                f"{_nodes(kept)} {'gives' if len(kept) == 1 else 'give'} pods fewer than the {needed - 1} whole "
+                f"processors that Elasticsearch alone takes ({least.for_pods or 0.0:g} of {least.cores})",
+                "let their kubelets reserve less (systemReserved, kubeReserved or reservedSystemCPUs), race on "
+                "machines with more processors or on more of them, ask for fewer in elasticsearch.resources, or take "
+                "fewer elasticsearch.nodes",
+            )
 
 
 def _short(facts: Facts) -> Iterator[Advice]:
@@ -275,8 +288,8 @@ def _neighbours(facts: Facts) -> Iterator[Advice]:
 
 
 def _topology(facts: Facts) -> Iterator[Advice]:
-    numa = {it.machine for it in facts.machines if (it.numa_nodes or 1) > 1}
-    seen = {it.machine for it in facts.machines if it.numa_nodes is not None}
+    told = facts.last_told(lambda it: it.numa_nodes is not None)
+    numa, seen = {it.machine for it in told if (it.numa_nodes or 1) > 1}, {it.machine for it in told}
     known = [it for it in facts.raced_on() if it.name in seen and it.kubelet and it.kubelet.topology_manager]
     bad = [
         node for node in known if node.name in numa and node.kubelet and node.kubelet.topology_manager in ("none", "")
@@ -294,12 +307,12 @@ def _topology(facts: Facts) -> Iterator[Advice]:
 def _topology_unknown(facts: Facts) -> Iterator[Advice]:
     """Yield that processors were of several NUMA nodes where no kubelet may be asked for its policy."""
     told = {node.name for node in facts.nodes if node.kubelet and node.kubelet.topology_manager}
-    known = [it for it in facts.machines if it.cpu_numa_nodes is not None]
+    known = facts.last_told(lambda it: it.cpu_numa_nodes is not None)
     bad = [it for it in known if (it.cpu_numa_nodes or 0) > 1 and it.machine not in told]
     if bad:
         yield Advice(
             "topologyManager",
-            40 * len(bad) / len(known),
+            40 * _share_of_machines(bad, known),
             f"the processors that a pod may use are of several NUMA nodes on {_machines(bad)}, and the topology "
             "manager's policy is not known here: its memory may be on another node",
             "see what the kubelets of these nodes say (topologyManagerPolicy: single-numa-node or restricted, with "
@@ -322,7 +335,7 @@ def _huge_pages_waited_for(it: MachineSeen) -> bool:
 
 def _half_cores(it: MachineSeen) -> bool:
     # Who may use all processors has all threads of their cores, and shares them with everybody.
-    return it.settings.get("smtActive") is True and (it.exclusive is False or it.settings.get("wholeCores") is False)
+    return it.settings.get("smtActive") is True and (it.exclusive is False or it.settings.get(WHOLE_CORES) is False)
 
 
 _SETTINGS: Final[Sequence[tuple[str, float, Callable[[MachineSeen], bool], str, str]]] = (
@@ -350,11 +363,11 @@ _SETTINGS: Final[Sequence[tuple[str, float, Callable[[MachineSeen], bool], str, 
 
 def _settings(facts: Facts) -> Iterator[Advice]:
     """Yield what the machines' own settings harm, where the statuses tell them."""
-    told = [it for it in facts.machines if it.settings]
+    told = facts.set_up()
     for about, weight, harms, found, change in _SETTINGS:
         bad = [it for it in told if harms(it)]
         if bad:
-            yield Advice(about, weight * len(bad) / len(told), f"{found} on {_machines(bad)}", change)
+            yield Advice(about, weight * _share_of_machines(bad, told), f"{found} on {_machines(bad)}", change)
 
 
 def _named(races: Sequence[RaceSeen]) -> str:
@@ -367,6 +380,11 @@ def _nodes(nodes: Sequence[KubernetesNode]) -> str:
 
 def _machines(machines: Sequence[MachineSeen]) -> str:
     return _listed([it.machine or "a machine without a name" for it in machines])
+
+
+def _share_of_machines(some: Sequence[MachineSeen], of: Sequence[MachineSeen]) -> float:
+    """Return how many of the machines are among some, whatever runs on each."""
+    return len({it.machine for it in some}) / len({it.machine for it in of})
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ Others write these objects: what has not the shape it should have is unknown.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +25,8 @@ Body = Mapping[str, Any]
 
 TRACK, IN_TURN, OVER_HTTP = "track", "in turn", "over HTTP"
 """How a Benchmark sends its load: what makes its measurement longer has another name in each."""
+WHOLE_CORES = "wholeCores"
+"""The setting that is a container's and not its machine's."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,12 @@ class KubernetesNode:
     """None where nobody may ask it"""
     neighbours: tuple[tuple[str, float], ...] | None = None
     """pods of others on it and the processors they ask for, the largest first; None where pods may not be listed"""
+    for_pods: float | None = None
+    """processors that its kubelet gives to pods altogether (status.allocatable); None where it tells none"""
+
+    def can_give(self, needed: int) -> bool:
+        """Return whether it has as many processors, and gives its pods all but the one that is for all else."""
+        return (self.cores or 0) >= needed and (self.for_pods is None or self.for_pods >= needed - 1)
 
 
 @dataclass(frozen=True)
@@ -110,6 +118,7 @@ class MachineSeen:
     """that the processors which the container may use are of"""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """how it was set up: governors, turbo, smtActive, hugePages; empty where the status does not tell"""
+    benchmark: str = ""
 
 
 @dataclass(frozen=True)
@@ -120,6 +129,7 @@ class Facts:
     races: tuple[RaceSeen, ...] = ()
     tasks: tuple[TaskSeen, ...] = ()
     machines: tuple[MachineSeen, ...] = ()
+    """of the newest Benchmark first"""
     cores_asked: int = 1
     """whole processors that one Elasticsearch node is to have"""
     unknown: tuple[str, ...] = ()
@@ -135,8 +145,27 @@ class Facts:
 
     def too_small(self) -> dict[str, int]:
         """Return the machines that are known to have fewer processors than it takes, and how many it takes, by name."""
-        known = [(node.name, node.cores, self.needed_on(node.name)) for node in self.nodes if node.cores is not None]
-        return {name: needed for name, cores, needed in known if cores < needed}
+        known = [(node, self.needed_on(node.name)) for node in self.nodes if node.cores is not None]
+        return {node.name: needed for node, needed in known if not node.can_give(needed)}
+
+    def last_told(self, tells: Callable[[MachineSeen], bool]) -> tuple[MachineSeen, ...]:
+        """Return what the newest Benchmark that tells it says of each machine in each role, of one node or several.
+
+        What older ones say may have been mended since.
+        """
+        told, newest = [it for it in self.machines if tells(it)], dict[tuple[str, str], str]()
+        for it in told:
+            newest.setdefault((it.machine, it.role), it.benchmark)
+        return tuple(it for it in told if newest[it.machine, it.role] == it.benchmark)
+
+    def set_up(self) -> tuple[MachineSeen, ...]:
+        """Return the machines with the settings that were told last; in whichever role, but for a container's cores."""
+        newest: dict[str, Mapping[str, Any]] = {"": {}}  # of machines without a name nobody knows which are the same
+        for it in self.machines:
+            if it.settings:
+                newest.setdefault(it.machine, {key: it.settings[key] for key in it.settings if key != WHOLE_CORES})
+        last = self.last_told(lambda it: bool(it.settings))
+        return tuple(replace(it, settings={**it.settings, **newest[it.machine]}) for it in last)
 
     def raced_on(self) -> tuple[KubernetesNode, ...]:
         """Return the nodes that were raced on; where that is not known, those that would be."""
@@ -157,10 +186,11 @@ def node_of(found: Body) -> KubernetesNode:
     taints = [as_mapping(each).get("effect") for each in as_list(spec.get("taints"))]
     ready = [each for each in map(as_mapping, as_list(status.get("conditions"))) if each.get("type") == "Ready"]
     closed = bool(spec.get("unschedulable")) or "NoSchedule" in taints or "NoExecute" in taints
-    cores = cores_of(as_mapping(status.get("capacity")).get("cpu"))
+    cores, for_pods = (cores_of(as_mapping(status.get(key)).get("cpu")) for key in ("capacity", "allocatable"))
     return KubernetesNode(
         name=str(as_mapping(found.get("metadata")).get("name") or ""),
         cores=int(cores) if cores else None,
+        for_pods=for_pods,
         usable=not closed and all(each.get("status") == "True" for each in ready),
     )
 
@@ -256,6 +286,7 @@ def machines_of(benchmark: Body) -> Iterator[MachineSeen]:
             numa_nodes=numa if isinstance(numa, int) else None,
             cpu_numa_nodes=count_of(str(each.get("cpuNumaNodes") or "")),
             settings=as_mapping(each.get("settings")),
+            benchmark=_name(benchmark),
         )
 
 

@@ -72,10 +72,8 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
         yield RaceRemark(Reason.SHORT_MEASUREMENT, f"measured for a short time: {_shown(short)}")
     if cold and record.target is None:
         yield RaceRemark(Reason.NO_WARMUP, f"measured without a warm-up on a cold JVM: {_shown(cold)}")
-    if cut := [words for task in measured if (words := _cut_warmup(task))]:
-        most = max(task.extended_warmup.most_seconds for task in measured if task.extended_warmup)
-        text = f"race.steady.maxWarmup {most:g} s was over before it had settled: {_shown(cut)}"
-        yield RaceRemark(Reason.WARMUP_TOO_SHORT, text)
+    if cut := _cut_warmups(measured):
+        yield RaceRemark(Reason.WARMUP_TOO_SHORT, cut)
     beyond = probes_beyond(record)
     told = [task for task in measured if not (task.task in beyond and _waits_longer(task))]
     if moving := [words for task in told if (words := _unsettled(task))]:
@@ -105,11 +103,19 @@ def _unsettled(task: Task) -> str:
     return f"{task.task} for {it.unsettled_seconds:.1f} of {it.of_seconds:.1f} s{change}"
 
 
-def _cut_warmup(task: Task) -> str:
-    """Return the task and how long it warmed up, when that was the most that it may; "" when it settled before."""
-    it = task.extended_warmup
-    if it is None or it.settled:
+def _cut_warmups(tasks: Sequence[Task]) -> str:
+    """Return which tasks warmed up for the most that they may, still changing or never judged; "" for none."""
+    cut = [(task, it) for task in tasks if (it := task.extended_warmup) and not it.settled]
+    if not cut:
         return ""
+    changing = [_warmed_for(task) for task, it in cut if not it.unjudged]
+    unjudged = [f"{_warmed_for(task)} ({it.unjudged})" for task, it in cut if it.unjudged]
+    told = (("it had settled", changing), ("it could be judged whether it had settled", unjudged))
+    found = "; ".join(f"before {what}: {_shown(which)}" for what, which in told if which)
+    return f"race.steady.maxWarmup {max(it.most_seconds for _, it in cut):g} s was over {found}"
+
+
+def _warmed_for(task: Task) -> str:
     seconds = task.warmup_seconds
     return f"{task.task} warmed up for {seconds:.1f} s" if seconds is not None else task.task
 

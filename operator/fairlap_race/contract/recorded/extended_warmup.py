@@ -13,3 +13,5 @@ class ExtendedWarmup:
     """race.steady.maxWarmup"""
     settled: bool = False
     """False: it was measured because that time was over"""
+    unjudged: str = ""
+    """why it could never be told whether it had settled; "" where it could be, and in records of before"""

@@ -1,7 +1,7 @@
 """A task's warm-up goes on until the task has settled, in all races by the same rule; for `race.steady`.
 
 Rally's driver receives the samples of all clients each second. When what the track plans of a task's warm-up is over,
-the requests of its last 36 seconds are tested as those of its measurement will be, by all three comparisons
+the requests of its last 36 seconds are tested as those of its measurement will be, by all four comparisons
 (`fairlap_race.rally.steady`), but for latency: at a rate that cannot be carried it grows for as long as it is waited.
 Where nothing changes any more, a second from then is written down as the moment at which all clients begin to measure:
 processes on one machine, with one clock. What was not settled is measured from `maxWarmup` on. Nothing is done between
@@ -25,7 +25,7 @@ from typing import Any
 
 from fairlap_race.contract.recorded.extended_warmup import ExtendedWarmup
 from fairlap_race.rally.inside.own_schedule import follows_own_schedule
-from fairlap_race.rally.steady import Series, WindowTimes, warmed_up
+from fairlap_race.rally.steady import Series, WindowTimes, warmed_up, why_unjudged
 from fairlap_race.rally.windows import WINDOW_SECONDS
 
 FOLDER = "steady"
@@ -46,6 +46,21 @@ def allow(directory: Path, seconds: float) -> None:
 
 def _file(folder: Path, task: str, suffix: str) -> Path:
     return folder / f"{hashlib.sha256(task.encode()).hexdigest()[:24]}.{suffix}"
+
+
+def _write(file: Path, text: str) -> None:
+    """Write a file that is never seen half written."""
+    fresh = file.with_suffix(".new")
+    fresh.write_text(text, encoding="utf-8")
+    fresh.replace(file)
+
+
+def _read(file: Path) -> str:
+    """Return the text of a file, "" where there is none."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
 
 
 @dataclass
@@ -189,6 +204,10 @@ class _Warming:
     end: float = -math.inf
     requests: int = 0
     judged: int = 0
+    unjudged: str = ""
+    """why no look could tell yet whether it had settled; "" before the first one, and since one could"""
+    could_be: bool = False
+    """judged, by some look"""
     decided: bool = False
 
     def add(self, start: float, seconds: float, units: float, *, ok: bool) -> None:
@@ -213,9 +232,12 @@ class _Warming:
         if last == self.judged:
             return False
         self.judged = last
-        return warmed_up(
-            math.ceil(self.begin / WINDOW_SECONDS), last, Series(self.times, None if own_schedule else self.units)
-        )
+        first, series = math.ceil(self.begin / WINDOW_SECONDS), Series(self.times, None if own_schedule else self.units)
+        why = why_unjudged(first, last, series)
+        # What was seen to change once had not settled, however few requests come later.
+        self.could_be = self.could_be or not why
+        self.unjudged = "" if self.could_be else why
+        return warmed_up(first, last, series)
 
 
 class Decider:
@@ -240,13 +262,12 @@ class Decider:
     def _decide(self, task: Any, known: _Warming) -> None:
         if known.decided or not known.planned_is_over(task):
             return
-        if not known.settled(own_schedule=follows_own_schedule(task)):
-            return
-        known.decided = True
-        file = _file(self._folder, task.name, "until")
-        fresh = file.with_suffix(".new")
-        fresh.write_text(f"{time.perf_counter() + AHEAD_SECONDS:.6f}", encoding="utf-8")
-        fresh.replace(file)
+        noted = known.unjudged
+        known.decided = known.settled(own_schedule=follows_own_schedule(task))
+        if known.decided:
+            _write(_file(self._folder, task.name, "until"), f"{time.perf_counter() + AHEAD_SECONDS:.6f}")
+        if known.unjudged != noted:
+            _write(_file(self._folder, task.name, "unjudged"), known.unjudged)
 
 
 def install(directory: Path, driver: Any, types: Any) -> None:
@@ -282,4 +303,7 @@ def read_prolonged(directory: Path) -> dict[str, ExtendedWarmup]:
         names = [file.read_text(encoding="utf-8") for file in folder.glob("*.task")]
     except (OSError, ValueError):
         return {}
-    return {name: ExtendedWarmup(most, _file(folder, name, "until").exists()) for name in names}
+    return {
+        name: ExtendedWarmup(most, _file(folder, name, "until").exists(), _read(_file(folder, name, "unjudged")))
+        for name in names
+    }

@@ -139,6 +139,108 @@ def test_steal_outside_of_the_tasks_is_none_of_theirs() -> None:
         assert f"the hypervisor took more than 5.00 % of {words}, up to" in steal.found
 
 
+WELL_SET, BADLY_SET = (
+    {"governors": ["performance"], "turbo": False, "smtActive": False, "hugePages": "madvise"},
+    {
+        "governors": ["powersave"], "turbo": True, "smtActive": True, "wholeCores": False, "hugePages": "always",
+        "hugePagesDefrag": "always",
+    },
+)  # fmt: skip
+ALL_SETTINGS = ["governor", "turbo", "smt", "hugePages"]
+
+
+def raced_on(name: str, day: int, *machines: dict[str, Any]) -> dict[str, Any]:
+    """Return a finished Benchmark of a day whose status tells of these machines."""
+    told = [{"node": "es-0", "machine": "n1", "exclusiveCpus": True, **each} for each in machines]
+    status = {"phase": "Succeeded", "completionTime": f"2026-11-{day:02}T00:00:00Z", "environment": {"machines": told}}
+    return {"metadata": {"name": name}, "spec": {}, "status": status}
+
+
+def seen_in(*benchmarks: dict[str, Any]) -> Facts:
+    """Return what is known of Benchmarks, the newest first as they are read."""
+    return replace(WELL, machines=tuple(machine for each in benchmarks for machine in read.machines_of(each)))
+
+
+LOAD = "load generator"
+
+
+@pytest.mark.parametrize(
+    ("newest", "older", "told"),
+    [
+        pytest.param([{"settings": WELL_SET}], [{"settings": BADLY_SET}], [], id="mended"),
+        pytest.param([{"settings": BADLY_SET}], [{"settings": WELL_SET}], ALL_SETTINGS, id="worsened"),
+        pytest.param([{}], [{"settings": BADLY_SET}], ALL_SETTINGS, id="the-newest-tells-nothing"),
+        pytest.param(
+            [{"settings": WELL_SET, "machine": "n2"}], [{"settings": BADLY_SET}], ALL_SETTINGS, id="another-machine"
+        ),
+        pytest.param(
+            [{"settings": WELL_SET, "node": LOAD}], [{"settings": BADLY_SET}], [], id="seen-in-another-role"
+        ),
+        pytest.param(
+            [{"settings": {"smtActive": True, "wholeCores": True}, "node": LOAD}],
+            [{"settings": {"smtActive": True, "wholeCores": False}}], ["smt"], id="cores-of-another-container",
+        ),
+        pytest.param(
+            [{"settings": {"smtActive": True, "wholeCores": whole}} for whole in (True, False)],
+            [], ["smt"], id="one-of-two-nodes-on-it",
+        ),
+        pytest.param(
+            [{"settings": WELL_SET, "machine": ""}, {"settings": BADLY_SET, "machine": ""}], [], ALL_SETTINGS,
+            id="nobody-knows-whether-these-are-one-machine",
+        ),
+    ],
+)  # fmt: skip
+def test_a_machines_settings_are_those_of_the_newest_benchmark_that_tells_them(
+    newest: list[dict[str, Any]], older: list[dict[str, Any]], told: list[str]
+) -> None:
+    assert said(seen_in(raced_on("new", 28, *newest), raced_on("old", 1, *older))) == told
+
+
+def test_the_share_of_a_setting_counts_machines_and_not_benchmarks() -> None:
+    other = raced_on("other", 3, {"machine": "n2", "settings": BADLY_SET})
+    found = [raced_on(f"es-{day}", day, *[{"settings": WELL_SET}] * 3) for day in range(28, 4, -1)]
+    worth = {each.about: each.worth for each in advise(seen_in(*found, other))}
+    assert worth == {"governor": 22.5, "turbo": 17.5, "smt": 15.0, "hugePages": 12.5}, "of one machine of two"
+    both = raced_on("es", 1, {"settings": BADLY_SET}, {"settings": BADLY_SET, "node": LOAD})
+    assert [each.worth for each in advise(seen_in(both))] == [45.0, 35.0, 30.0, 25.0]
+
+
+def test_numa_nodes_are_those_of_the_newest_benchmark_that_tells_them() -> None:
+    two: dict[str, Any] = {"numaNodes": 2, "cpuNumaNodes": "0-1"}
+    one: dict[str, Any] = {"numaNodes": 1, "cpuNumaNodes": "0"}
+    unknown: dict[str, Any] = {}
+    bad = ["topologyManager"]
+    for kubelet in (None, Kubelet("static", "none")):
+        nodes = (replace(GOOD, kubelet=kubelet),)
+        for newest, older, told in ((one, two, []), (two, one, bad), (unknown, two, bad)):
+            facts = seen_in(raced_on("new", 28, newest), raced_on("old", 1, older))
+            assert said(replace(facts, nodes=nodes)) == told
+    often = [raced_on(f"es-{day}", day, one) for day in range(28, 4, -1)]
+    spread = seen_in(*often, raced_on("other", 2, {"machine": "n2", **two}))
+    (found,) = advise(replace(spread, nodes=()))
+    assert found.worth == 20.0, "one machine of two"
+
+
+def test_whole_processors_that_could_have_been_had_are_told_by_benchmarks() -> None:
+    shared, own = {"exclusiveCpus": False}, {"exclusiveCpus": True}
+    facts = seen_in(raced_on("new", 28, own), raced_on("old", 3, shared, shared), raced_on("older", 2, shared))
+    (found,) = advise(facts)
+    assert (found.about, found.worth) == ("sharedProcessors", 50.0)
+    assert found.found == (
+        "in 2 of 3 Benchmarks Elasticsearch shared its processors on n1, whose kubelets can give whole ones"
+    )
+
+
+def test_the_command_judges_a_machine_by_what_was_seen_last(api: Fake, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    serve(api)
+    both = [raced_on("old", 1, {"settings": BADLY_SET}), raced_on("new", 28, {"settings": WELL_SET})]
+    api.connect()
+    for items, told in ((both, False), (both[:1], True)):
+        api.on("GET", BENCHMARKS, {"kind": "BenchmarkList", "items": items, "metadata": {}})
+        assert main(["doctor", "noise"]) == 0
+        assert ("clock of the processors" in capsys.readouterr().out) is told
+
+
 def test_where_a_kubelet_tells_its_policy_the_status_is_not_asked() -> None:
     machines = (MachineSeen("n1", "elasticsearch", cpu_numa_nodes=2),)
     assert said(replace(WELL, machines=machines)) == []
@@ -587,6 +689,28 @@ def test_whole_processors_are_advised_only_where_all_nodes_of_the_machine_can_ha
         facts, nodes=(replace(GOOD, cores=cores, kubelet=None),), races=(remarked(Reason.PROCESSORS_SHARED),)
     )
     assert said(unasked) == (["cores"] if told == ["cores"] else ["sharedProcessors"])
+
+
+@pytest.mark.parametrize(
+    ("allocatable", "told"),
+    [("1500m", ["cores"]), ("1999m", ["cores"]), ("2", ["sharedProcessors"]), ("?", ["sharedProcessors"])],
+)
+def test_whole_processors_are_advised_only_where_the_kubelet_gives_pods_as_many(
+    allocatable: str, told: list[str]
+) -> None:
+    """Two nodes on four processors, of which a reserve leaves pods fewer."""
+    about = {"capacity": {"cpu": "4"}, "allocatable": {"cpu": allocatable}}
+    node = replace(read.node_of({"metadata": {"name": "n1"}, "status": about}), kubelet=STATIC, neighbours=())
+    facts = replace(on_localkube(2, 4), nodes=(node,))
+    assert said(facts) == told
+    (found,) = advise(facts)
+    if told == ["cores"]:
+        assert found.found == (
+            f"n1 gives pods fewer than the 2 whole processors that Elasticsearch alone takes ({node.for_pods:g} of 4)"
+        )
+        assert "reserve" in found.change
+    unasked = replace(facts, nodes=(replace(node, kubelet=None),), races=(remarked(Reason.PROCESSORS_SHARED),))
+    assert said(unasked) == told
 
 
 def test_how_many_processors_it_takes_counts_all_nodes_of_a_machine() -> None:

@@ -111,6 +111,10 @@ def test_one_measured_task_is_enough() -> None:
         (task(warm=15.2, extended_warmup=ExtendedWarmup(15.0)), Reason.WARMUP_TOO_SHORT,
          "race.steady.maxWarmup 15 s was over before it had settled: bulk warmed up for 15.2 s"),
         (task(warm=15.2, extended_warmup=ExtendedWarmup(300.0, settled=True)), None, ""),
+        (task(warm=300.1, extended_warmup=ExtendedWarmup(300.0, unjudged="36 requests in 36 s: it takes 80")),
+         Reason.WARMUP_TOO_SHORT,
+         "race.steady.maxWarmup 300 s was over before it could be judged whether it had settled: bulk warmed up for "
+         "300.1 s (36 requests in 36 s: it takes 80)"),
         (task(settling=Settling(8.0, left_out="8 windows")), None, ""),
     ],
 )  # fmt: skip
@@ -118,6 +122,18 @@ def test_each_doubt_and_its_good_neighbour(ran: rec.Task, reason: Reason | None,
     found = said(raced(ran))
     assert found == ([] if reason is None else [RaceRemark(reason, words)])
     assert first_violation(raced(ran), spec()) is None
+
+
+def test_what_had_not_settled_and_what_could_not_be_judged_are_told_apart() -> None:
+    changing = task("search", warm=300.2, extended_warmup=ExtendedWarmup(300.0))
+    rare = task("rare", warm=300.4, extended_warmup=ExtendedWarmup(300.0, unjudged="36 requests in 36 s: it takes 80"))
+    (found,) = said(raced(changing, rare))
+    assert found.text == (
+        "race.steady.maxWarmup 300 s was over before it had settled: search warmed up for 300.2 s; "
+        "before it could be judged whether it had settled: rare warmed up for 300.4 s (36 requests in 36 s: it takes "
+        "80)"
+    )
+    assert "fewer clients" in Reason.WARMUP_TOO_SHORT.cure, "no longer warm-up helps there"
 
 
 @pytest.mark.parametrize(

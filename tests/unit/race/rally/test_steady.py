@@ -25,6 +25,7 @@ from fairlap_race.rally.steady import (
     settling,
     settling_of,
     warmed_up,
+    why_unjudged,
 )
 from fairlap_race.rally.windows import Pace
 
@@ -209,7 +210,7 @@ def test_a_steady_task_is_never_called_unsettled() -> None:
 
 @pytest.mark.parametrize(
     ("windows", "correlation", "documented"),
-    [(30, 0.5, 0.02), (30, 0.8, 0.12), (24, 0.5, 0.03), (24, 0.8, 0.16), (36, 0.5, 0.02), (36, 0.8, 0.12)],
+    [(30, 0.5, 0.02), (30, 0.8, 0.13), (24, 0.5, 0.03), (24, 0.8, 0.16), (36, 0.5, 0.02), (36, 0.8, 0.12)],
 )
 def test_rates_that_wander_are_not_taken_for_a_change_more_often_than_is_written(
     windows: int, correlation: float, documented: float
@@ -260,6 +261,24 @@ def test_a_warm_up_in_which_a_part_has_no_answer_is_not_over() -> None:
     for number in (18, 19, 20, 21):
         del series.times.logarithms[number], series.times.counts[number]
     assert not warmed_up(0, WARM_WINDOWS, series)
+
+
+@pytest.mark.parametrize(
+    ("windows", "per", "empty", "why"),
+    [
+        (WARM_WINDOWS, 3, (), ""),
+        (WARM_WINDOWS - 1, 20, (), "35 s since its first answer: it takes 36"),
+        (200, 2, (), "72 requests in 36 s: it takes 80"),
+        (WARM_WINDOWS, 20, (18, 19, 20, 21), "requests ended in 14 of the 16 parts of 36 s: it takes all"),
+    ],
+    ids=["it can", "too short", "few requests", "a part without any"],
+)
+def test_why_a_warm_up_cannot_be_judged(windows: int, per: int, empty: tuple[int, ...], why: str) -> None:
+    series = worked(lambda n: 1.0 if n < 9 else 1.5, windows, per)
+    for number in empty:
+        del series.times.logarithms[number], series.times.counts[number]
+    assert why_unjudged(0, windows, series) == why
+    assert not warmed_up(0, windows, series), "what cannot be judged is not over, nor is what changes"
 
 
 @given(st.lists(st.floats(0.5, 2.0), min_size=WARM_WINDOWS, max_size=60), st.integers(3, 20))

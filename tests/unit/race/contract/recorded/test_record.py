@@ -14,6 +14,7 @@ from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict.checks import first_violation, remarks
 from fairlap_race.contract.config_maps import compressed, packed, text_of
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.recorded.extended_warmup import ExtendedWarmup
 from fairlap_race.contract.recorded.record import (
     MAX_ARTIFACT_BYTES,
     MAX_RECORD_BYTES,
@@ -104,6 +105,14 @@ def test_a_number_that_is_no_measure_is_unknown(number):
     data = {"format": 1, "tasks": [{"clients": number, "unitsDone": number}]}
     (task,) = Record.from_json(json.dumps(data)).tasks
     assert task.units_done is None and task.clients in (None, 10**400)
+
+
+def test_of_a_record_of_before_it_is_unknown_why_a_warm_up_was_not_judged():
+    data = {"format": 1, "tasks": [{"task": "t", "extendedWarmup": {"mostSeconds": 300, "settled": False}}]}
+    (task,) = Record.from_json(json.dumps(data)).tasks
+    assert task.extended_warmup == ExtendedWarmup(300.0) and task.extended_warmup.unjudged == ""
+    known = Record(tasks=(replace(task, extended_warmup=ExtendedWarmup(300.0, unjudged="2 requests in 36 s")),))
+    assert Record.from_json(known.to_json()) == known
 
 
 def test_progress_round_trip():

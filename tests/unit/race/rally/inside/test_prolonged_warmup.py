@@ -182,6 +182,30 @@ def test_what_has_too_few_requests_for_all_comparisons_cannot_be_judged(
     assert (told(tmp_path, lambda _: 0.01, 100, per_second=per_second) is not None) is decided
 
 
+def bursts(second: int) -> int:
+    """Three requests a second of eight clients that begin together: all at once each eight thirds of a second."""
+    return 8 if second * 3 // 8 != (second - 1) * 3 // 8 else 0
+
+
+@pytest.mark.parametrize(
+    ("took", "per_second", "why"),
+    [
+        (lambda _: 0.01, 1, "36 requests in 36 s: it takes 80"),
+        (lambda _: 0.01, bursts, "requests ended in 13 of the 16 parts of 36 s: it takes all"),
+        (lambda second: 0.03 * math.exp(-second / 40), 20, ""),
+        (lambda second: 0.03 * math.exp(-second / 40), lambda second: 20 if second < 60 else 1, ""),
+        (lambda _: 0.01, lambda second: 1 if second < 60 else 20, ""),
+    ],
+    ids=["few requests", "bursts", "judged and never settled", "judged once", "judged at last"],
+)
+def test_why_a_warm_up_could_never_be_judged_is_kept(tmp_path: Path, took: Any, per_second: Any, why: str) -> None:
+    allow(tmp_path, 300)
+    folder = tmp_path / FOLDER
+    prolonged_warmup._file(folder, "t", "task").write_text("t")
+    settled = told(folder, took, 100, per_second=per_second) is not None
+    assert read_prolonged(tmp_path) == {"t": ExtendedWarmup(300, settled=settled, unjudged=why)}
+
+
 def test_measured_requests_decide_nothing(tmp_path: Path) -> None:
     decider = Decider(tmp_path)
     decider.add([sample("t", 5000 + n / 20, 0.01, TYPES.Normal) for n in range(2000)], TYPES.Warmup)
