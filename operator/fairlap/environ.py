@@ -14,7 +14,11 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from fairlap.settings import JdkImage, PrometheusSettings, Settings
 
 _PREFIX = "FAIRLAP_"
-_CREDENTIALS = re.compile(r"(https?|git)://[^/]*@|ssh://[^/@]*:[^/@]*@", re.IGNORECASE)
+_CREDENTIALS = re.compile(
+    r"(?is)^((https?|git)://[^/]*(@|%40)|ssh://[^/]*(:|%3a)[^/]*(@|%40)|"
+    r"(https?|git|ssh)://[^/:\[]*(:|%3a)(/|[0-9]{0,5}[^0-9/]|[0-9]{6}).*(@|%40))"
+)
+"""What a password may have in it stands at the same expression of `fairlap_race.contract.address_secrets`."""
 
 
 def _split_at_commas(text: object) -> object:
@@ -22,11 +26,11 @@ def _split_at_commas(text: object) -> object:
 
 
 def _http_url(url: str) -> str:
+    if _CREDENTIALS.match(url):  # before it is split, whose error may quote it
+        raise ValueError("must hold no credentials: use prometheus.credentialsSecret")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("must look like http://prometheus.monitoring.svc:9090")
-    if parts.username or parts.password:
-        raise ValueError("must hold no credentials: use prometheus.credentialsSecret")
     return url
 
 

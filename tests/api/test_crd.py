@@ -107,6 +107,8 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "git and volume": ({"race__track": {"git": GIT, "volume": {"claimName": "a"}}}, TRACK),
     "password in an address": ({"race__track": {"git": {**GIT, "url": "https://me:word@host/x"}}}, CREDENTIALS),
     "token in an address": ({"race__track": {"git": {**GIT, "url": "https://token@host/x"}}}, CREDENTIALS),
+    "password with a slash": ({"race__track": {"git": {**GIT, "url": "https://me:wo/rd@host/x"}}}, CREDENTIALS),
+    "password with a slash for ssh": ({"race__track": {"git": {**GIT, "url": "ssh://git:wo/rd@host/x"}}}, CREDENTIALS),
     "password for ssh": ({"race__track": {"git": {**GIT, "url": "ssh://git:word@host/x"}}}, CREDENTIALS),
     "token in the address of a mirror": (
         {"race__track": {"name": "geonames", "repository": "https://token@host/x"}},
@@ -655,6 +657,7 @@ ACCEPTED: dict[str, Json] = {
         "race__track": {"name": "elastic/logs", "revision": "cff4b31", "repository": "https://mirror/x"}
     },
     "git": {"race__track": {"git": {**GIT, "url": "ssh://git@host:2222/x.git", "credentialsSecret": {"name": "s"}}}},
+    "an at sign in a path": {"race__track": {"git": {**GIT, "url": "https://host:8443/a@b/c"}}},
     "track volume": {"race__track": {"volume": {"claimName": "tracks", "path": "shop/catalogue-1.2"}}},
     "samples": {"race__samples": {"claimName": "samples"}},
     "a metrics store": {

@@ -44,6 +44,11 @@ ASKED_PATH = r"^/(([!-\"&-.0->@-~]|%[0-9A-Fa-f]{2})([!-\"&->@-~]|%[0-9A-Fa-f]{2}
 Pointer = Annotated[str, Field(pattern=PROBE_POINTER, min_length=1, max_length=500)]
 
 GIT_URL = r"^(https?|ssh|git)://[A-Za-z0-9][^\s\\]*$"
+GIT_CREDENTIALS = (
+    r"(?is)^((https?|git)://[^/]*(@|%40)|ssh://[^/]*(:|%3a)[^/]*(@|%40)|"
+    r"(https?|git|ssh)://[^/:\[]*(:|%3a)(/|[0-9]{0,5}[^0-9/]|[0-9]{6}).*(@|%40))"
+)
+"""What a password may have in it stands at the same expression of `fairlap_race.contract.address_secrets`."""
 GIT_REVISION = r"^[A-Za-z0-9_]([A-Za-z0-9_./@+-]*[A-Za-z0-9_])?$"
 FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
 INNER_PATH = r"^([A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*)?$"
@@ -370,7 +375,7 @@ class ConfigMapTrack(Api):
 
 def has_no_credentials(field: str) -> str:
     """Return the CEL expression that is true of a field's address of a git repository without a password or token."""
-    return f"!{field}.matches('^(https?|git)://[^/]*@') && !{field}.matches('^ssh://[^/@]*:[^/@]*@')"
+    return f"!{field}.matches(r'{GIT_CREDENTIALS}')"
 
 
 def no_credentials_in(path: str) -> Json:

@@ -151,6 +151,14 @@ class Places:
         seen = self._seen.get(uid)
         return self._led.get(seen.led_by, set()) - {uid} if seen and seen.led_by else set()
 
+    def strangers(self, uid: str, namespace: str) -> set[str]:
+        """Return the uids of all that hold a place for races but a Benchmark, its Comparison, and who races in turn.
+
+        Those are the ones that its Comparison lends the place at the same time: they wait for each other.
+        """
+        in_turn = {mate for mate in self.siblings(uid) if self.is_lent_one(mate)} if self.is_lent_one(uid) else set()
+        return self.holders() - {uid, self.leader(uid, namespace)} - in_turn
+
     def leader(self, uid: str, namespace: str) -> str:
         """Return the uid of the known Comparison of that namespace which leads a Benchmark; "" when none does."""
         seen = self._seen.get(uid)

@@ -28,8 +28,9 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from fairlap_race.contract.address_secrets import holds_credentials
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.corpora.need import CorpusFile, ShowProgress, holds_credentials
+from fairlap_race.corpora.need import CorpusFile, ShowProgress
 from fairlap_race.corpora.store import Partial
 from fairlap_race.errors import StoppedError, TrackError
 
@@ -99,9 +100,11 @@ def _unsupported(need: CorpusFile) -> str:
         return "its base-url has a user or a password, which are never sent: name a host that asks for none"
     # ValueError: of an address whose host is none.
     with suppress(ValueError):
-        if urlsplit(need.url).scheme in ("http", "https"):
+        parts = urlsplit(need.url.lstrip())
+        if parts.scheme in ("http", "https") and parts.netloc:
             return ""
-    return f"{need.shown_url} is not an address to download from: only http and https are supported"
+    how = "only http and https are supported, as https://HOST/PATH"
+    return f"{need.shown_url} is not an address to download from: {how}"
 
 
 @contextmanager

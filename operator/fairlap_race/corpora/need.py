@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
+from fairlap_race.contract.address_secrets import shown
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.errors import TrackError
 
 ShowProgress = Callable[[str, int | None], None]
 """Takes what is being done and the percentage of it, None when it is not known."""
 
-_CREDENTIALS = re.compile(r"^([^/?#]*//)(?:[^/?#:\[]*:(?![0-9]*/).*|[^/?#]*)@", re.DOTALL)
-"""A user, and a password that may have in it what no address may have there: a slash, an at sign."""
 
-
-def holds_credentials(url: str) -> bool:
-    """Tell whether an address has a user or a password in it."""
-    return _CREDENTIALS.match(url) is not None
-
-
-def shown(url: str) -> str:
-    """Return an address as others may read it: without what may be secret, user, password and query."""
-    return re.split("[?#]", _CREDENTIALS.sub(r"\1", url, count=1), maxsplit=1)[0]
+def shown_base(url: str) -> str:
+    """Return a base-url, or an address below one, as others may read it."""
+    return shown(url, "its base-url")
 
 
 @dataclass(frozen=True)
@@ -56,7 +48,7 @@ class CorpusFile:
     @property
     def shown_url(self) -> str:
         """The same for messages and records."""
-        return shown(self.url)
+        return shown_base(self.url)
 
 
 def check_names(need: CorpusFile) -> None:

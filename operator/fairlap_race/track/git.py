@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
+from fairlap_race.contract.address_secrets import git_holds_credentials, may_hold_credentials
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.specification.race_spec import GitSource
 from fairlap_race.errors import TrackError
@@ -75,12 +76,13 @@ class Checkout:
 
 def check_source(source: GitSource) -> None:
     """Raise TrackError for an address, revision or path that must not reach git."""
+    if git_holds_credentials(source.url):
+        text = "the repository's address holds credentials: give them in a secret, as git.credentialsSecret"
+        raise TrackError(Reason.TRACK_FETCH_FAILED, text)
     parts = _split(source.url)
     if parts is None or not parts.hostname or parts.hostname.startswith("-"):
-        text = f"the repository {source.url!r} is not an address of the form https://, http://, ssh:// or git://"
-        raise TrackError(Reason.TRACK_FETCH_FAILED, text)
-    if parts.password is not None or (parts.username and parts.scheme != "ssh"):
-        text = "the repository's address holds credentials: give them in a secret, as git.credentialsSecret"
+        named = "what is given" if may_hold_credentials(source.url) else f"the repository {source.url!r}"
+        text = f"{named} is not an address of the form https://, http://, ssh:// or git://"
         raise TrackError(Reason.TRACK_FETCH_FAILED, text)
     if (parts.username or "").startswith("-"):
         raise TrackError(Reason.TRACK_FETCH_FAILED, f"the repository {source.url!r} is not an address")
@@ -93,9 +95,11 @@ def check_source(source: GitSource) -> None:
 
 
 def _split(url: str) -> SplitResult | None:
-    # ValueError: of a host that is none.
+    # ValueError: of a host or a port that is none.
     with suppress(ValueError):
-        return urlsplit(url) if _URL.fullmatch(url) else None
+        parts = urlsplit(url)
+        _ = parts.port
+        return parts if _URL.fullmatch(url) else None
     return None
 
 

@@ -346,6 +346,19 @@ def test_whatever_tenants_declare_they_win_no_place(data: st.DataObject, most: i
         assert len(lent) <= 1 and len(racing - lent) + block <= most, (racing, lent, block)
 
 
+def test_the_races_of_a_duet_are_no_strangers_to_each_other() -> None:
+    leader = replace(comparison(), current=(Current("ns/upgrade-1a", "a"), Current("ns/upgrade-1b", "b")))
+    mates = led("a", state="holds"), led("b", "ns/upgrade-1b", "holds")
+    places = Queue(leader, *mates, most=2).places
+    assert places.strangers("a", "ns") == places.strangers("b", "ns") == set()
+    places.observe(stranger("s", "holds"))
+    assert places.strangers("a", "ns") == places.strangers("b", "ns") == {"s"}
+    assert places.strangers("s", "ns") == {"c", "a", "b"}
+    # One to which the place is not lent any more races by itself: nothing has it wait for the others.
+    places.observe(replace(leader, current=leader.current[:1]))
+    assert places.strangers("a", "ns") == {"b", "s"}
+
+
 def test_the_benchmarks_of_one_comparison_are_siblings() -> None:
     places = Queue(comparison(), led("a"), led("b", "ns/upgrade-1b"), led("x", "ns/other-1a", by="other")).places
     assert places.siblings("a") == {"b"} and places.siblings("b") == {"a"} and places.siblings("x") == set()

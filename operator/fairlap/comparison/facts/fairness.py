@@ -28,7 +28,7 @@ from fairlap.comparison.facts.fairness_table import (
     variable_of,
 )
 from fairlap.comparison.facts.fairness_words import NOTHING, FoundDifference, folded, listed, sentence
-from fairlap.comparison.facts.race_facts import as_text, leaves, lines_read
+from fairlap.comparison.facts.race_facts import as_text, lines_read, readable, spec_leaves
 from fairlap.comparison.terms.equal_values import comparable
 
 _HITS = "race.requests.hits"
@@ -138,7 +138,7 @@ def _spec_leaves(spec: Mapping[str, Any]) -> dict[str, str]:
         whole: Mapping[str, Any] = BenchmarkSpec.model_validate(dict(spec)).to_json()
     except ValidationError:  # it will be refused; what differs can be told nevertheless
         whole = spec
-    return {path.removeprefix("."): as_text(value) for path, value in leaves("", whole) if value not in ({}, [])}
+    return {path.removeprefix("."): as_text(value) for path, value in spec_leaves("", whole) if value not in ({}, [])}
 
 
 def _differing_paths(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
@@ -287,7 +287,7 @@ def _held(races: Sequence[RaceRecord]) -> _ValuesByFact:
     for path in paths:
         part = cut_with(path)
         values = {
-            race.facts.get(path, NOTHING)
+            readable(race.facts.get(path, NOTHING))
             for race, there in zip(races, parts, strict=True)
             if not part or part in there  # else its record had no room for them
         }

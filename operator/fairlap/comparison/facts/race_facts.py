@@ -15,10 +15,12 @@ from typing import Any, Final
 
 from fairlap.api.names import is_race
 from fairlap.comparison.facts.fact_bound import MOST_FACTS, within_bound
+from fairlap_race.contract.address_secrets import git_holds_credentials, shown
 from fairlap_race.contract.index_settings import stream_of
 from fairlap_race.contract.recorded.http_record import hits_digest
 from fairlap_race.contract.recorded.record import EnvironmentRecord, Record
 from fairlap_race.contract.recorded.request_evidence import AFTER
+from fairlap_race.contract.secret_flags import without_secret
 
 _MOST_TASKS, _MOST_CORPORA = 300, 100
 _NOT_FLAT = {
@@ -214,7 +216,7 @@ def _track_params(spec: Mapping[str, Any], params: Any) -> Iterator[tuple[str, A
 def effective(benchmark: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield what was asked for and what ran: its path and its value, as the Benchmark has it."""
     if benchmark.get("spec"):
-        yield from leaves("spec", benchmark["spec"])
+        yield from spec_leaves("spec", benchmark["spec"])
     environment = (benchmark.get("status") or {}).get("environment") or {}
     for key, value in environment.items():
         if key == "gc" and isinstance(value, list):
@@ -262,6 +264,25 @@ def stable_index(name: str) -> str:
     """Return an index's name; of a data stream's backing index, named by its day and number, that of the stream."""
     stream = stream_of(name)
     return f"{stream} (data stream)" if stream else name
+
+
+def spec_leaves(path: str, spec: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every value of a spec as `leaves` does, for others to read."""
+    return ((each, readable(value)) for each, value in leaves(path, spec))
+
+
+def readable(value: Any) -> Any:
+    """Return a value of a spec for others to read: JVM options and addresses in it without what is a secret.
+
+    Facts of an older operator have it as it was asked for; one that is readable already is the same.
+    """
+    if isinstance(value, Mapping):
+        return {key: readable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [readable(item) for item in value]
+    if not isinstance(value, str):
+        return value
+    return shown(value, "an address") if git_holds_credentials(value) else without_secret(value)
 
 
 def leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -14,7 +14,7 @@ from fairlap.api.comparison_spec import LOOKS, ComparisonSpec, Design, Matrix, V
 from fairlap.api.names import MOST_LEVELS, MOST_SPEC_VALUES
 from fairlap.api.quantity import PATCH, parse_quantity
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.comparison.facts.race_facts import as_text, leaves
+from fairlap.comparison.facts.race_facts import as_text, leaves, readable
 from fairlap.comparison.terms.equal_values import comparable
 from fairlap.comparison.terms.gate_metrics import gates_of
 from fairlap.comparison.variants.design_objections import on_other_machines, unfit_for_design
@@ -281,7 +281,7 @@ def _describe(detail: ErrorDetails) -> str:
         return f"{path} is no field of a Benchmark's spec: mend its name, or leave it out"
     if detail["type"] == "missing":
         return f"{path} is missing: write it in the template or in the patch"
-    value = str(detail["input"])
+    value = str(readable(detail["input"]))
     return f"{path} {value[:80]} is not accepted: {detail['msg'][:1].lower()}{detail['msg'][1:]}"
 
 

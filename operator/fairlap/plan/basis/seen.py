@@ -97,6 +97,8 @@ class Seen:
     """machines of the cluster that it races on, where its Comparison keeps that: none of its own pods is there"""
     others_race: bool = False
     """whether somebody else holds a place for races, whose pods may have the processors that it finds taken"""
+    strangers_race: bool = False
+    """whether somebody else but those that race in turn with it does: nothing of these is sent before all have met"""
     in_block: bool = False
     """whether it races in a Comparison's block while others may race, too: none of them comes to its machines"""
     children: Children = Children()

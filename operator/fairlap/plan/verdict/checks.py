@@ -127,9 +127,10 @@ def _jvm_options_are_as_asked(record: Record, spec: BenchmarkSpec) -> Violation 
         recorded = {option, without_secret(option)}  # a record that was begun before an update has it as it is
         without = [name for name, arguments in nodes if recorded.isdisjoint(arguments)]
         if without:
+            named = without_secret(option)
             return Violation(
                 Reason.SETTINGS_NOT_APPLIED,
-                f"elasticsearch.jvmOptions has {option}, but these nodes run without it: {_list(without)}",
+                f"elasticsearch.jvmOptions has {named}, but these nodes run without it: {_list(without)}",
             )
     return None
 

@@ -60,7 +60,9 @@ class BenchmarkReconciler(ReconcileLoop[BenchmarkStatus, Seen, Plan]):
         seen = replace(seen, turn=turn, check_turn=check_turn, kept=strange, beside=beside)
         seen = replace(seen, in_block=self.operator.is_in_block(self.uid), kept_on=self._kept_on(seen.subject))
         ours = {self.uid, self.operator.places.leader(self.uid, seen.subject.namespace)}
-        return replace(seen, others_race=bool(self.operator.places.holders() - ours))
+        strangers = self.operator.places.strangers(self.uid, seen.subject.namespace)
+        others = self.operator.places.holders() - ours
+        return replace(seen, others_race=bool(others), strangers_race=bool(strangers))
 
     def _kept_on(self, subject: Subject) -> tuple[str, ...]:
         leader = self.operator.places.leader(self.uid, subject.namespace) if subject.spec.target else ""

@@ -46,7 +46,7 @@ async def _start_alike(api_server: ApiServer, seen: Seen, jobs: list[Json]) -> N
         return
     on = machines_of(elasticsearch_pods(seen.children.pods))
     request = f"{seen.subject.uid}-{step.name}"
-    if seen.others_race:  # what they have read would go in the middle of their races
+    if seen.strangers_race:  # what they have read would go in the middle of their races
         dropping = kept(": others race at the same time, maybe on the same machines")
     else:
         dropping = await drop_page_cache(api_server, seen.settings.page_cache, on, request)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.corpora.need import shown
+from fairlap_race.corpora.need import shown_base
 from fairlap_race.track.check.finding import FoundError
 from fairlap_race.track.check.source_map import Rendered
 from fairlap_race.track.check.tasks import parameter_source
@@ -154,7 +154,7 @@ def _corpus_lines(path: Path) -> Iterator[bytes]:
 def _missing(corpus: str, documents: Any) -> str:
     name = documents.document_archive or documents.document_file
     if documents.base_url:
-        where = shown(documents.base_url)
+        where = shown_base(documents.base_url)
         return f"corpus {corpus}: {name} is not there and is not downloaded from {where} during a race"
     return f"corpus {corpus}: {name} is not in the track"
 

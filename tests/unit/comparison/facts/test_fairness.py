@@ -14,6 +14,7 @@ from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.comparison.facts import fairness, fairness_table
 from fairlap.comparison.facts.fairness import Fairness, diff
 from fairlap.comparison.facts.fairness_table import ROWS, VARIABLES, cut_with, is_condition, row_of, variable_of
+from fairlap_race.contract.secret_flags import without_secret
 
 RACE = {"track": {"builtin": "access-logs"}, "params": {"bulk_size": 500}}
 COMMON = {
@@ -193,6 +194,22 @@ def test_what_belongs_to_a_variable_is_declared(
     found = two(resolved("one"), resolved("other", **patch), *blocks([race("one"), race("other", ran)]))
     assert found.fair, found.sentence
     assert expected.items() <= rules(found).items()
+
+
+def test_an_option_that_is_a_secret_is_shown_to_nobody() -> None:
+    one, other = (f"-Dhttps.proxyPassword={word}" for word in ("hunter1", "hunter2"))
+    path = "spec.elasticsearch.jvmOptions[0]"
+    # Of an older operator, whose facts have it as it was asked for, as well.
+    ran = [race("one", {path: one}), race("other", {path: other})]
+    hidden = [race("one", {path: without_secret(one)}), race("other", {path: without_secret(other)})]
+    declared = resolved("one", jvmOptions=[one]), resolved("other", jvmOptions=[other])
+    found = two(*declared, *blocks(ran, hidden))
+    assert found.fair and "jvmOptions" in found.differences[0].what
+    assert "hunter" not in str(found) and found.differences[0].values["one"] == without_secret(one)
+    assert "hunter" not in str(two(resolved("one"), resolved("other", heap="2g"), *blocks(ran, hidden)))
+    again = two(resolved("one", jvmOptions=[one]), resolved("other", jvmOptions=[one], heap="2g"),
+                *blocks([race("one", {path: one}), race("other", {path: without_secret(one)})]))  # fmt: skip
+    assert again.fair, again.sentence
 
 
 @pytest.mark.parametrize("path", [path for path in COMMON if is_condition(path, COMMON)])

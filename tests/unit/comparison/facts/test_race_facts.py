@@ -18,6 +18,7 @@ from fairlap.comparison.facts.race_facts import (
     facts,
     jvm_flags,
     listed_facts,
+    readable,
     record_facts,
     stable_index,
 )
@@ -25,6 +26,7 @@ from fairlap_race.contract.recorded.http_record import HttpRecord, RequestHits
 from fairlap_race.contract.recorded.record import EnvironmentRecord, IndexRecord, LoadGeneratorHost, Node, Record, Task
 from fairlap_race.contract.recorded.request_evidence import AFTER, RequestEvidence, SearchAnswer
 from fairlap_race.contract.recorded.track_record import TrackCorpus, TrackRecord, TrackTask
+from fairlap_race.contract.secret_flags import without_secret
 
 RACED = BenchmarkStatus(
     track="access-logs",
@@ -186,6 +188,19 @@ def test_flags_texts_and_names() -> None:
     }
     assert (as_text("a"), as_text(True), as_text({"b": 1})) == ("a", "true", '{"b": 1}')
     assert stable_index("logs") == "logs" and stable_index(".ds-a-b-2026.01.01-000001") == "a-b (data stream)"
+
+
+def test_an_option_that_is_a_secret_is_no_fact_in_clear() -> None:
+    options = ["-Dhttps.proxyPassword=hunter", "-Dfile.encoding=UTF-8"]
+    found = facts({"spec": {"elasticsearch": {"jvmOptions": options}}})
+    assert found == {
+        "spec.elasticsearch.jvmOptions[0]": without_secret(options[0]),
+        "spec.elasticsearch.jvmOptions[1]": "-Dfile.encoding=UTF-8",
+    }
+    assert "hunter" not in str(found)
+    git = {"url": "https://me:hun/ter@host/a@b", "revision": "main"}
+    assert facts({"spec": {"race": {"track": {"git": git}}}})["spec.race.track.git.url"] == "https://b"
+    assert readable(readable({"a": [options[0], 1, None]})) == {"a": [without_secret(options[0]), 1, None]}
 
 
 def test_which_processors_a_container_had_is_no_fact_of_a_machine() -> None:

@@ -279,6 +279,12 @@ def test_settings_that_are_nested_in_one_variant_and_dotted_in_the_other_are_the
          "variant b: elasticsearch.jvm_options is no field of a Benchmark's spec"),
         (comparison([{"name": "8.11.0"}, {"name": "b", "patch": {"elasticsearch": {"nodes": 0}}}]),
          "variant b: elasticsearch.nodes 0 is not accepted: input should be greater than or equal to 1"),
+        (comparison([{"name": "8.11.0"}, {"name": "b", "patch": {
+            "elasticsearch": {"jvmOptions": ["-Da.password=w o"]}}}]),
+         "variant b: elasticsearch.jvmOptions.0 -Da.password=sha256:"),
+        (comparison([{"name": "8.11.0"}, {"name": "b", "patch": {
+            "race": {"track": {"builtin": None, "git": {"url": "https://me:w/o@x/ y", "revision": "z"}}}}}]),
+         "variant b: race.track.git.url https://x/ y is not accepted"),
         (comparison([{"name": "8.11.0"}, {"name": "b", "patch": {"race": {"track": {"builtin": None}}}}]),
          "changed"),
         (comparison([{"name": "8.11.0"}, {"name": "b", "patch": {"repetitions": 3}}]),

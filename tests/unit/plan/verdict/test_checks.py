@@ -157,16 +157,17 @@ def test_a_node_that_runs_without_an_option_is_named() -> None:
 
 @pytest.mark.parametrize("written", [str, without_secret])
 def test_an_option_that_is_a_secret_is_found_in_the_record(written: Callable[[str], str]) -> None:
-    asked = {"version": "9.0.0", "jvmOptions": ["-Dhttps.proxyPassword=word"]}
+    asked = {"version": "9.0.0", "jvmOptions": ["-Dhttps.proxyPassword=hunter"]}
 
     def violation(ran: str) -> Violation | None:
         nodes = (rec.Node("a", version="9.0.0", jvm_arguments=(written(ran),)),)
         record = replace(GOOD, environment=replace(GOOD.environment, nodes=nodes))
         return first_violation(record, spec(elasticsearch=asked))
 
-    assert violation("-Dhttps.proxyPassword=word") is None
+    assert violation("-Dhttps.proxyPassword=hunter") is None
     other = violation("-Dhttps.proxyPassword=other")
     assert other is not None and other.reason == Reason.SETTINGS_NOT_APPLIED
+    assert "hunter" not in other.message and "-Dhttps.proxyPassword=sha256:" in other.message
 
 
 def test_another_java_is_caught() -> None:

@@ -20,12 +20,13 @@ from pathlib import Path
 
 import pytest
 
+from fairlap_race.contract.address_secrets import holds_credentials
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.specification.race_spec import CorporaSpec
 from fairlap_race.corpora import fetch
 from fairlap_race.corpora.corpora import CorporaSource, digest_with
 from fairlap_race.corpora.fetch import reachable
-from fairlap_race.corpora.need import CorpusFile, holds_credentials, key_of, shown
+from fairlap_race.corpora.need import CorpusFile, key_of, shown_base
 from fairlap_race.errors import StoppedError, TrackError
 
 DOCUMENTS = b"".join(b'{"n": %d}\n' % number for number in range(120_000))
@@ -428,6 +429,36 @@ def test_who_may_read_documents_is_said_to_nobody(tmp_path: Path, base: str) -> 
         assert "SECRET" not in failing(tmp_path, wanted, offline=offline).message
 
 
+@pytest.mark.parametrize(
+    "base",
+    [
+        *("bot:SECRET@host/x", "https:/bot:SECRET@host/x", "https:bot:SECRET@host/x", "https:///bot:SECRET@host/x"),
+        *(
+            "bot:SECRET@host//x",
+            "bot:SECRET%40host//x",
+            "https:\\\\bot:SECRET@host/x",
+            "SECRET@host",
+            "s3:SECRET@host/x",
+        ),
+    ],
+)
+def test_what_is_no_address_is_not_shown_where_it_may_hold_credentials(tmp_path: Path, base: str) -> None:
+    wanted = CorpusFile("logs", "documents.json", base_url=base)
+    assert reachable(wanted) == (
+        "its base-url is not an address to download from: only http and https are supported, as https://HOST/PATH"
+    )
+    for offline in (False, True):
+        assert "SECRET" not in failing(tmp_path, wanted, offline=offline).message
+    assert "SECRET" not in wanted.shown_url
+
+
+@pytest.mark.parametrize("base", ["https:/host/x", "host/x", "https:///host/x", "https:host/x", "//host/x"])
+def test_an_address_that_names_no_host_is_refused_as_it_is(base: str) -> None:
+    assert reachable(CorpusFile("logs", "documents.json", base_url=base)).startswith(
+        f"{base}/documents.json is not an "
+    )
+
+
 def test_what_an_address_asks_for_is_said_to_nobody(server: Files, tmp_path: Path) -> None:
     query = "documents.json?sig=SECRET/documents.json"
     server.content[query] = DOCUMENTS
@@ -442,7 +473,7 @@ def test_what_an_address_asks_for_is_said_to_nobody(server: Files, tmp_path: Pat
 
 @pytest.mark.parametrize("url", ["http://h:9200/a@b/c", "http://[::1]:80/a@b", "https://h//a@b", "https://h/a:b@c"])
 def test_an_at_sign_elsewhere_is_no_user(url: str) -> None:
-    assert shown(url) == url and not holds_credentials(url)
+    assert shown_base(url) == url and not holds_credentials(url)
 
 
 def test_generated_documents_are_made_once(tmp_path: Path) -> None:

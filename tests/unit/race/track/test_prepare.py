@@ -122,10 +122,10 @@ def test_large_files_are_linked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"documents": "many"}, "params.documents: must be a whole number, not 'many'"),
-        ({"documents": -1}, "params.documents: must be a whole number, not -1"),
-        ({"seed": 1.5}, "params.seed: must be a whole number, not 1.5"),
-        ({"documents": True}, "params.documents: must be a whole number, not True"),
+        ({"documents": "many"}, "params.documents: must be a whole number of at least 0, not 'many'"),
+        ({"documents": -1}, "params.documents: must be a whole number of at least 0, not -1"),
+        ({"seed": 1.5}, "params.seed: must be a whole number of at least 0, not 1.5"),
+        ({"documents": True}, "params.documents: must be a whole number of at least 0, not True"),
         ({"documents": 3}, "the generator of log_ingest failed: documents: at least 5 are needed, not 3"),
     ],
 )

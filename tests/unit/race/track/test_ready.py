@@ -14,7 +14,13 @@ from fairlap_race.errors import TrackError
 from fairlap_race.track.ready import get_ready
 
 
-@pytest.mark.parametrize("url", ["https://me:SECRET@host/x", "https://SECRET@host/x", "ssh://git:SECRET@host/x"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("https://me:SECRET@host/x", "https://SECRET@host/x", "ssh://git:SECRET@host/x"),
+        *("https://me:SEC/SECRET@host/x", "ssh://git:SEC/SECRET@host/x", "me:SECRET@host/x"),
+    ],
+)
 def test_an_address_with_credentials_is_shown_to_nobody(tmp_path: Path, url: str) -> None:
     said: list[str] = []
     spec = RaceSpec(Mode.RACE, "ns", "r", "id", TrackSource(git=GitSource(url, "main")))

@@ -152,6 +152,30 @@ def play(
     return asyncio.run(work())
 
 
+def test_the_other_races_of_a_duet_are_others_but_no_strangers() -> None:
+    server = Server()
+    owner = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Comparison", "name": "duet", "uid": "c", "controller": True}
+    for uid in ("a", "b"):
+        server.add(uid, WAITS)
+        server.bodies[uid]["metadata"]["ownerReferences"] = [owner]
+        server.show(server.bodies[uid])
+        server.show(server.change(uid, status=HOLDS))
+    races = [{"benchmark": uid, "uid": uid} for uid in ("a", "b")]
+    block = {"number": 1, "stage": "Running", "races": races}
+    meta = {"uid": "c", "name": "duet", "namespace": "n", "creationTimestamp": SINCE}
+    status = {"phase": "Racing", "admittedTime": SINCE, "block": block}
+    server.operator.places.observe(summarize_comparison({"metadata": meta, "spec": {}, "status": status}))
+
+    def seen(uid: str) -> tuple[bool, bool]:
+        reconciler = BenchmarkReconciler(server.operator, server.shown[uid], uid, server.indexes, logging.getLogger())
+        found = reconciler._see_more(reconciler._see(server.shown[uid]))
+        return found.others_race, found.strangers_race
+
+    assert [seen("a"), seen("b")] == [(True, False)] * 2
+    server.add("stranger", HOLDS)
+    assert [seen("a"), seen("b"), seen("stranger")] == [(True, True)] * 3
+
+
 def test_two_that_decide_at_once_do_not_both_get_the_only_place() -> None:
     def prepare(server: Server) -> None:
         server.add("first", CHECKED)

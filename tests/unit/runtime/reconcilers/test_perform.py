@@ -36,19 +36,20 @@ class Server:
 
 
 @pytest.mark.parametrize(
-    ("others_race", "asked", "outcome", "sentence"),
+    ("others", "asked", "outcome", "sentence"),
     [
-        (False, ["asked.n1.0123456789ab-race-1"], "dropped", "the page cache was dropped on n1"),
-        (True, [], "kept", BESIDE_OTHERS),
+        ({}, ["asked.n1.0123456789ab-race-1"], "dropped", "the page cache was dropped on n1"),
+        ({"others_race": True}, ["asked.n1.0123456789ab-race-1"], "dropped", "the page cache was dropped on n1"),
+        ({"others_race": True, "strangers_race": True}, [], "kept", BESIDE_OTHERS),
     ],
 )
 def test_no_page_cache_is_dropped_under_the_races_of_others(
-    others_race: bool, asked: list[str], outcome: str, sentence: str
+    others: dict[str, bool], asked: list[str], outcome: str, sentence: str
 ) -> None:
     step = {"name": "race-1", "stage": "Starting", "since": stamp(START)}
     status = BenchmarkStatus.model_validate({"phase": "Provisioning", "step": step})
     settings = replace(SETTINGS, page_cache="system/fairlap-page-cache")
-    at = seen(status, children=READY, settings=settings, others_race=others_race)
+    at = seen(status, children=READY, settings=settings, **others)
     server = Server()
     assert asyncio.run(perform(server, at, Plan(status, create=("job",)))) == ""  # type: ignore[arg-type]
     (job,) = server.made
