@@ -171,8 +171,9 @@ def run(ctx: click.Context, files: tuple[str, ...], wait: bool, timeout: float |
 @_FILES
 @click.option("--server", is_flag=True, help="Also let the API server check it and each variant's Benchmark.")
 @click.option(
-    "--race-time", type=TimeOption(), metavar="TIME", help="How long a race takes, as in 4m: says how long all take."
-)
+    "--race-time", type=TimeOption(some=True), metavar="TIME",
+    help="How long a race takes, as in 4m: says how long all take.",
+)  # fmt: skip
 @click.option(
     "--noise", type=Percent(), metavar="PERCENT",
     help="Standard deviation of a change from block to block: says how small a change will be shown.",
@@ -296,6 +297,7 @@ def report_(
 @click.option(
     "--race",
     metavar="STEP",
+    callback=not_empty,
     help="Number of the race, smoke, check or probe (default: the one that runs, or ran last).",
 )
 @click.option("-f", "--follow", is_flag=True, help="Go on until the Benchmark has ended.")
@@ -336,7 +338,7 @@ _PARAM = click.option(
     "--param", "pairs", metavar="KEY=VALUE", multiple=True,
     help="A track parameter; the value is JSON, or else a text; may be given several times.",
 )  # fmt: skip
-_DIRECTORY = click.argument("directory", metavar="DIR", type=click.Path(file_okay=False))
+_DIRECTORY = click.argument("directory", metavar="DIR", type=click.Path(file_okay=False), callback=not_empty)
 
 
 @fairlap.group(cls=_InOrder, short_help="Check and make tracks; needs no cluster.")
@@ -345,7 +347,7 @@ def track() -> None:
 
 
 @track.command("check", short_help="Find what is wrong with a track before it is raced.")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True, shell_complete=_complete_track)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, callback=not_empty, shell_complete=_complete_track)
 @_PARAM
 @click.option("--params", "file", metavar="FILE", type=click.Path(), help="Track parameters as a JSON or YAML file.")
 @click.option("--challenge", metavar="CHALLENGE", help="Look at this challenge only (default: at all).")
@@ -366,10 +368,10 @@ def check(
 
 
 @track.command("generate", short_help="Write a builtin track with its documents.")
-@click.argument("name", metavar="TRACK", shell_complete=_complete_builtin)
+@click.argument("name", metavar="TRACK", callback=not_empty, shell_complete=_complete_builtin)
 @_DIRECTORY
-@click.option("--documents", type=int, metavar="N", help="How many (default: as the track says).")
-@click.option("--seed", type=int, metavar="N", help="Another seed gives other documents.")
+@click.option("--documents", type=click.IntRange(min=1), metavar="N", help="How many (default: as the track says).")
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Another seed gives other documents.")
 @_PARAM
 def generate(name: str, directory: str, documents: int | None, seed: int | None, pairs: tuple[str, ...]) -> int:
     """Write the builtin track TRACK with its documents to DIR, a new or empty directory."""

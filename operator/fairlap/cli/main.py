@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -12,7 +13,17 @@ import click
 
 from fairlap.cli.command_words import fairlap
 from fairlap.cli.completion import VARIABLE, answer_shell, kubectl_answer
-from fairlap.cli.edge.exits import DEBUG, FAILED, INTERRUPTED, SUCCEEDED, USAGE, CliError, UsageError, unforeseen
+from fairlap.cli.edge.exits import (
+    DEBUG,
+    FAILED,
+    INTERRUPTED,
+    SUCCEEDED,
+    USAGE,
+    CliError,
+    NotWrittenError,
+    UsageError,
+    unforeseen,
+)
 from fairlap.cli.edge.printable import print_text, stop_printing
 
 
@@ -37,6 +48,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         stop_printing(sys.stdout)
         return SUCCEEDED
     except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:  # click's printing
+            stop_printing(sys.stdout)
+            print_text(f"fairlap: {NotWrittenError(error)}", sys.stderr)
+            return FAILED
         if os.environ.get(DEBUG):
             raise
         print_text(f"fairlap: {unforeseen(error)}", sys.stderr)

@@ -21,6 +21,10 @@ class TimeOption(click.ParamType[float]):
 
     name = "time"
 
+    def __init__(self, *, some: bool = False) -> None:
+        """Take no time at all, 0s, unless `some` is asked for."""
+        self._some = some
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the seconds; raises click.BadParameter."""
         if isinstance(value, float):
@@ -28,7 +32,10 @@ class TimeOption(click.ParamType[float]):
         parts = re.findall(r"(\d+(?:\.\d+)?)([smh])", value)
         if not parts or "".join(f"{number}{unit}" for number, unit in parts) != value:
             self.fail(f"{value!r} is no time: write 90s, 30m or 1h30m", param, ctx)
-        return sum(float(number) * _UNITS[unit] for number, unit in parts)
+        seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
+        if self._some and not seconds:
+            self.fail(f"{value!r} is no time at all: write for example 4m", param, ctx)
+        return seconds
 
 
 class Percent(click.FloatRange):

@@ -227,11 +227,16 @@ class ComparisonView:
         return self.design.get("kind") == "Duet"
 
 
+def check_comparison(data: Json) -> None:
+    """Raise NotAComparisonError for an object that is none, whatever its status and records are."""
+    if data.get("kind", COMPARISON_KIND) != COMPARISON_KIND or not isinstance(data.get("spec"), dict):
+        raise NotAComparisonError(f"this is no {COMPARISON_KIND}: it needs kind: {COMPARISON_KIND} and a spec")
+
+
 def read_view(comparison: Json, blocks: Sequence[BlockRecord]) -> ComparisonView:
     """Return a Comparison, as the API server gives it, with its records; raises NotAComparisonError."""
-    meta, spec = comparison.get("metadata"), comparison.get("spec")
-    if comparison.get("kind", COMPARISON_KIND) != COMPARISON_KIND or not isinstance(spec, dict):
-        raise NotAComparisonError(f"this is no {COMPARISON_KIND}: it needs kind: {COMPARISON_KIND} and a spec")
+    check_comparison(comparison)
+    meta, spec = comparison.get("metadata"), comparison["spec"]
     meta = meta if isinstance(meta, dict) else {}
     try:
         status = ComparisonStatus.model_validate(comparison.get("status") or {})

@@ -130,7 +130,7 @@ def _whole(name: str, value: Any) -> int:
     except ValueError:
         number = -1
     if number < 0:
-        raise TrackError(Reason.TRACK_INVALID, f"params.{name}: must be a whole number, not {value!r}")
+        raise TrackError(Reason.TRACK_INVALID, f"params.{name}: must be a whole number of at least 0, not {value!r}")
     return number
 
 

@@ -257,6 +257,16 @@ def test_what_needs_no_cluster_does_not_wait_for_its_client() -> None:
         ["rerun", "x", "--timeout", "3m"],
         ["results", "x", "-o", "pdf"],
         ["logs", "x", "--race", "0"],
+        ["logs", "x", "--race", ""],
+        ["plan", "-f", "x", "--race-time", "0s"],
+        ["plan", "-f", "x", "--race-time", "0h0.0m"],
+        ["track", "check", ""],
+        ["track", "new", ""],
+        ["track", "generate", "", "x"],
+        ["track", "generate", "log_ingest", ""],
+        ["track", "generate", "log_ingest", "/dev/null/x", "--documents", "-5"],
+        ["track", "generate", "log_ingest", "/dev/null/x", "--documents", "0"],
+        ["track", "generate", "log_ingest", "/dev/null/x", "--seed", "-1"],
         ["track", "check", "/nonexistent"],
         ["track", "check", "x", "--param", "novalue"],
         ["track", "generate", "nosuch", "/nonexistent"],
@@ -279,6 +289,34 @@ def test_wrong_usage_ends_with_2_and_one_sentence(
     assert said.strip()
     if words:  # else there is the help, which is longer
         assert said.startswith("fairlap: ") and len(said.splitlines()) == 1
+
+
+def test_paths_are_looked_at_before_rally_is_installed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def install(_: object) -> Path:
+        raise AssertionError("it takes a minute")
+
+    monkeypatch.setattr("fairlap.cli.edge.rally_python.python_with_rally", install)
+    (tmp_path / "other.json").write_text("{}")
+    for path, words in (("/nonexistent", "no such directory"), (str(tmp_path / "other.json"), "name the track's")):
+        assert program.main(["track", "check", "log_ingest", path]) == 2
+        assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["a new directory", "an empty one"])
+def test_a_track_that_cannot_be_generated_leaves_nothing(
+    there: bool, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    target = tmp_path / "g"
+    if there:
+        target.mkdir()
+    words = ["track", "generate", "log_ingest", str(target), "--documents"]
+    assert program.main([*words, "1"]) == 1
+    assert "at least 5 are needed, not 1" in capsys.readouterr().err
+    assert [each.name for each in tmp_path.rglob("*")] == (["g"] if there else [])
+    assert program.main([*words, "10"]) == 0
+    assert (target / "track.json").is_file() and not (target / "tracks").exists()
 
 
 def test_no_cluster_is_one_sentence_without_secrets(
@@ -340,6 +378,28 @@ def test_timeout_is_read_in_kubernetes_manner() -> None:
     words = ["-f", "x", "--wait", "--timeout", "1h30m"]
     assert fairlap.commands["run"].make_context("run", words).params["timeout"] == 5400
     assert TimeOption().convert("0.5m", None, None) == 30
+
+
+def test_a_time_of_zero_is_one_for_waiting_alone() -> None:
+    with pytest.raises(click.BadParameter, match="is no time at all: write for example 4m"):
+        TimeOption(some=True).convert("0s", None, None)
+    assert TimeOption().convert("0s", None, None) == 0
+
+
+@pytest.mark.parametrize(
+    "words", [["track", "list"], ["completion", "bash"], ["--version"], ["--help"], ["gate", "--help"]]
+)
+def test_a_full_disk_under_standard_output_is_one_sentence(words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        argv = [sys.executable, "-m", "fairlap.cli", *words]
+        done = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT / "operator", check=False)
+    assert (done.returncode, done.stderr) == (1, "fairlap: standard output: No space left on device\n")
+
+
+def test_a_full_disk_under_standard_error_is_borne() -> None:
+    with Path("/dev/full").open("w") as full:
+        argv = [sys.executable, "-m", "fairlap.cli", "track", "nosuch"]
+        assert subprocess.run(argv, stderr=full, cwd=ROOT / "operator", check=False).returncode == 2
 
 
 def test_an_unforeseen_failure_is_one_sentence(

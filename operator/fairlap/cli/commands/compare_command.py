@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -101,21 +102,22 @@ def _load(connect: Callable[[], Connection], word: str, *, beside_files: bool) -
 
 
 def _files(path: Path) -> list[Path]:
-    files = sorted(path.rglob("*.json")) if path.is_dir() else [path]
+    # Not Path.is_dir(), which raises where a folder above may not be entered.
+    files = sorted(path.rglob("*.json")) if os.path.isdir(path) else [path]  # noqa: PTH112
     if not files:
-        raise CliError(f"{path} has no file that ends in .json")
+        raise UsageError(f"{path} has no file that ends in .json")
     return files
 
 
 def _of_file(file: Path) -> Raced:
     try:
         if file.stat().st_size > MAX_UNPACKED_BYTES:
-            raise CliError(f"{file} is larger than {MAX_UNPACKED_BYTES >> 20} MiB: no race.json is")
+            raise UsageError(f"{file} is larger than {MAX_UNPACKED_BYTES >> 20} MiB: no race.json is")
         return read_race(str(file), file.read_bytes())
     except OSError as error:
-        raise CliError(f"{file} cannot be read: {error.strerror}") from error
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
     except NotARaceError as error:
-        raise CliError(str(error)) from error
+        raise UsageError(str(error)) from error
 
 
 def _in_order_of_time(races: list[Raced]) -> list[Raced]:

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
@@ -23,11 +24,12 @@ from fairlap.cli.edge.exits import (
     TIMED_OUT,
     UNDECIDED,
     CliError,
+    NotWrittenError,
     UnknownNameError,
     UsageError,
     unforeseen,
 )
-from fairlap.cli.edge.printable import one_line, print_text, stop_printing
+from fairlap.cli.edge.printable import one_line, print_text
 
 Json = dict[str, Any]
 _PASSED = {"True": "passed", "False": "NOT PASSED"}
@@ -124,10 +126,8 @@ def _followed(connection: Connection, name: str, timeout: float | None) -> Json:
 
 def _print_line(text: str, out: TextIO) -> None:
     """Print a line. One that cannot be written, say on a full disk, makes no verdict another, and ends no waiting."""
-    try:
+    with suppress(NotWrittenError):
         print_text(text, out)
-    except OSError:
-        stop_printing(out)
 
 
 def _verdict_sentence(comparison: Mapping[str, Any]) -> str:

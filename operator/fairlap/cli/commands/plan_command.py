@@ -17,8 +17,10 @@ from fairlap.api.base import Api
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.names import (
     API_VERSION,
+    COMPARISON_KIND,
     KIND,
     MAX_COMPARISON_NAME,
+    MAX_NAME,
     NAME_OF_SERVICES,
     NOISE_CONFIG_MAP,
 )
@@ -27,6 +29,7 @@ from fairlap.cli.edge import manifest_files
 from fairlap.cli.edge.exits import FAILED, SUCCEEDED, RefusedError
 from fairlap.cli.edge.printable import one_line, print_text, printable
 from fairlap.cli.tables.plan_text import Known, plan_text, racing
+from fairlap.cli.tables.spec_refusals import field_refusal, top_refusals
 from fairlap.comparison.facts.fairness import diff
 from fairlap.comparison.noise.expectation import expect
 from fairlap.comparison.noise.noise_store import decode_noise, noise_key, priors_for, race_seconds_for
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 Spec = TypeVar("Spec", bound=Api)
+_SPECS: dict[str, type[BenchmarkSpec] | type[ComparisonSpec]] = {KIND: BenchmarkSpec, COMPARISON_KIND: ComparisonSpec}
 _SHOWN = 5
 _GENERATED = "xxxxx"
 """What stands for the end of a generated name, which has as many characters."""
@@ -53,13 +57,10 @@ def plan(connect: Callable[[], Connection] | None, files: Sequence[str], known: 
     `connect` (None: no cluster is asked) opens the cluster whose API server is asked, too. Raises CliError.
     """
     code = SUCCEEDED
-    for number, manifest in enumerate(each for each in manifest_files.load(files) if manifest_files.is_ours(each)):
+    for number, manifest in enumerate(filter(manifest_files.is_of_group, manifest_files.load(files))):
         meta = manifest["metadata"]
         name = str(meta.get("name") or f"{meta.get('generateName')}{_GENERATED}")
-        is_benchmark = manifest["kind"] == KIND
-        text, wrong = (
-            _benchmark(connect, manifest, name) if is_benchmark else _comparison(connect, manifest, name, known)
-        )
+        text, wrong = _planned(connect, manifest, name, known)
         if number:
             print_text("")
         if text:
@@ -74,6 +75,23 @@ def plan(connect: Callable[[], Connection] | None, files: Sequence[str], known: 
             + ("" if connect else " --server asks the API server, too, which knows more rules.")
         )
     return code
+
+
+def _planned(
+    connect: Callable[[], Connection] | None, manifest: Json, name: str, known: Known
+) -> tuple[str, list[str]]:
+    """Return what an object would do ("" where nobody can tell), and a sentence for each thing that is wrong."""
+    model = _SPECS.get(manifest["kind"])
+    fields = model.model_fields.values() if model else ()
+    wrong = top_refusals(manifest, [str(field.alias) for field in fields])
+    if model is None or (wrong and "spec" not in manifest):
+        return "", wrong
+    connect = None if wrong else connect  # the API server would say it once more
+    if model is BenchmarkSpec:
+        text, more = _benchmark(connect, manifest, name)
+    else:
+        text, more = _comparison(connect, manifest, name, known)
+    return "" if wrong else text, [*wrong, *more]
 
 
 def _comparison(
@@ -91,10 +109,11 @@ def _comparison(
 
 def _benchmark(connect: Callable[[], Connection] | None, manifest: Json, name: str) -> tuple[str, list[str]]:
     """Return what a Benchmark would do in a few words, and a sentence for each thing that is wrong."""
-    spec, wrong = _read(BenchmarkSpec, manifest)
+    spec, unread = _read(BenchmarkSpec, manifest)
+    wrong = _name_refusals(name, MAX_NAME, built=spec is not None and spec.elasticsearch is not None)
     if spec is None:
-        return "", wrong
-    wrong = [it.message for it in objections_anywhere(spec)]
+        return "", [*wrong, *unread]
+    wrong += [it.message for it in objections_anywhere(spec)]
     if connect is not None:
         wrong += _refusals(connect(), [("", manifest)])
     return "" if wrong else f"{name}: a Benchmark of {counted(spec.repetitions, 'race')}", wrong
@@ -117,14 +136,10 @@ def _known_there(
 
 def _understood(manifest: Json, name: str) -> tuple[ComparisonSpec | None, list[ResolvedVariant], list[str]]:
     """Return spec and variants as far as they can be understood, and a sentence for each thing that is wrong."""
-    wrong = []
-    if len(name) > MAX_COMPARISON_NAME:
-        wrong.append(f"metadata.name is {len(name)} characters long: write at most {MAX_COMPARISON_NAME}")
     spec, unread = _read(ComparisonSpec, manifest)
+    wrong = _name_refusals(name, MAX_COMPARISON_NAME, built=spec is not None and bool(spec.template.elasticsearch))
     if spec is None:
         return None, [], [*wrong, *unread]
-    if spec.template.elasticsearch and not re.fullmatch(NAME_OF_SERVICES, name):
-        wrong.append(f"metadata.name is {name}: write one of a-z, 0-9 and - that begins with a letter, as es-9-0-0")
     if (spec.variants is None) == (spec.matrix is None):
         wrong.append("spec takes exactly one of variants (each with its patch) and matrix (all combinations of values)")
         return None, [], wrong
@@ -139,20 +154,23 @@ def _understood(manifest: Json, name: str) -> tuple[ComparisonSpec | None, list[
     return spec, variants, wrong
 
 
+def _name_refusals(name: str, most: int, *, built: bool) -> list[str]:
+    """Return what is wrong with a name; `built`: a cluster is, whose Services are named after it."""
+    wrong = []
+    if len(name) > most:
+        wrong.append(f"metadata.name is {len(name)} characters long: write at most {most}")
+    if built and not re.fullmatch(NAME_OF_SERVICES, name):
+        wrong.append(f"metadata.name is {name}: write one of a-z, 0-9 and - that begins with a letter, as es-9-0-0")
+    return wrong
+
+
 def _read(model: type[Spec], manifest: Json) -> tuple[Spec | None, list[str]]:
     """Return a manifest's spec, None where it is none, and a sentence for each thing that is wrong then."""
     try:
-        # By the names that the API server knows: it would drop any other.
-        return model.model_validate(manifest.get("spec") or {}, by_alias=True, by_name=False), []
+        # By the names that the API server knows, and of the types that it takes: it would drop or refuse any other.
+        return model.model_validate(manifest.get("spec") or {}, by_alias=True, by_name=False, strict=True), []
     except ValidationError as error:
-        wrong = []
-        for detail in error.errors(include_url=False):
-            path = ".".join(["spec", *map(str, detail["loc"])])
-            said = (
-                "is no field: mend its name, or leave it out" if detail["type"] == "extra_forbidden" else detail["msg"]
-            )
-            wrong.append(f"{path}: {said}")
-        return None, wrong
+        return None, [field_refusal(detail) for detail in error.errors(include_url=False)]
 
 
 def _refused_by_all(variants: Sequence[ResolvedVariant]) -> list[str]:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from fairlap.cli.edge.exits import SUCCEEDED, CliError, UsageError
 from fairlap.cli.edge.printable import one_line, print_text
+from fairlap_race.contract.address_secrets import holds_credentials, shown
 from fairlap_race.contract.request_files.hits import find_hits
 from fairlap_race.contract.request_files.probe import PointerError, is_pointer
 from fairlap_race.contract.request_files.request_lines import LinesError, RequestLine, read_lines
@@ -84,13 +85,16 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _read(engine: Engine) -> list[RequestLine]:
+    named = shown(engine.url, "an address")
+    if holds_credentials(engine.url):  # before it is split, whose error may quote it
+        raise UsageError(f"{named}: write http://HOST:PORT or https://HOST:PORT, without a user")
     try:
         parts = urlsplit(engine.url)
         _ = parts.port
     except ValueError as error:
-        raise UsageError(f"{engine.url}: {error}; write http://HOST:PORT or https://HOST:PORT") from error
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
-        raise UsageError(f"{engine.url}: write http://HOST:PORT or https://HOST:PORT, without a user")
+        raise UsageError(f"{named}: {error}; write http://HOST:PORT or https://HOST:PORT") from error
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"{named}: write http://HOST:PORT or https://HOST:PORT, without a user")
     if not is_pointer(engine.pointer):
         raise UsageError(f"{engine.pointer} is no JSON pointer to the number of hits: write one as /hits/total/value")
     try:

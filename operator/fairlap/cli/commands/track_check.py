@@ -71,6 +71,8 @@ def check_tracks(
     paths: Sequence[str], params: Mapping[str, Any], challenge: str | None, test_mode: bool, output: str
 ) -> int:
     """Check the tracks and print what was found; return 1 when a track has an error. Raises CliError."""
+    for path in paths:
+        _directory(path)  # before Rally is installed, which takes a minute
     python = rally_python.python_with_rally(lambda text: print_text(text, sys.stderr))
     checked = []
     for path in paths:

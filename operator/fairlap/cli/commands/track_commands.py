@@ -1,7 +1,9 @@
 """`fairlap track list` and `fairlap track generate`: the tracks that ship with the project."""
 
 import json
+import os
 import re
+import shutil
 from pathlib import Path
 
 from fairlap.cli.edge.builtin import builtin_tracks, make_empty
@@ -33,11 +35,18 @@ def generate_track(name: str, target: Path, params: dict[str, object]) -> int:
     known = builtin_tracks()
     if name not in known:
         raise UsageError(f"there is no builtin track {name!r}; there are: {', '.join(known) or 'none'}")
+    is_new = not os.path.isdir(target)  # noqa: PTH112 - which never raises
     make_empty(target)
     try:
         made = prepare(known[name], target, params, builtin=True)
-    except TrackError as error:
-        raise CliError(error.message) from error
+    except BaseException as error:  # Ctrl-C, too: the next command would be refused for what is left
+        for path in target.iterdir():
+            shutil.rmtree(path)
+        if is_new:
+            target.rmdir()
+        if isinstance(error, TrackError):
+            raise CliError(error.message) from error
+        raise
     for path in made.iterdir():
         path.rename(target / path.name)
     made.rmdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from fairlap.api.raw import as_list, as_mapping
 from fairlap.cli.edge.exits import CliError, UsageError
 from fairlap.comparison.numbers.block_pack import block_in_config_map, unpack_block
 from fairlap.comparison_report.archive import DATA_ID, is_archive, read_archive
-from fairlap.comparison_report.comparison_view import NotAComparisonError
+from fairlap.comparison_report.comparison_view import NotAComparisonError, check_comparison
 from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES, decompressed, read_object
 
 if TYPE_CHECKING:
@@ -52,13 +53,16 @@ def from_files(file: str, folder: str | None) -> tuple[Json, Blocks]:
     is none of these.
     """
     data = _object(Path(file))
-    if is_archive(data):
-        if folder:
-            raise UsageError(f"{file} has its blocks in it: leave --blocks out")
-        try:
+    try:
+        if is_archive(data):
+            if folder:
+                raise UsageError(f"{file} has its blocks in it: leave --blocks out")
             return read_archive(data)
-        except NotAComparisonError as error:
-            raise UsageError(f"{file}: {error}") from error
+        if _is_list(data):
+            raise UsageError(f"{file} is a {data['kind']}: write one of them (kubectl get cmp NAME -o json)")
+        check_comparison(data)
+    except NotAComparisonError as error:
+        raise UsageError(f"{file}: {error}") from error
     if not folder and data.get("kind") == COMPARISON_KIND and not _has_records(data):
         return data, []
     if not folder:
@@ -68,14 +72,19 @@ def from_files(file: str, folder: str | None) -> tuple[Json, Blocks]:
     return data, [kept[key] for key in sorted(kept)]
 
 
+def _is_list(data: Json) -> bool:
+    return str(data.get("kind")).endswith("List")
+
+
 def _has_records(comparison: Json) -> bool:
     blocks = as_list(as_mapping(comparison.get("status")).get("blocks"))
     return any(as_mapping(block).get("record") for block in blocks)
 
 
 def _files(folder: Path) -> Sequence[Path]:
-    if not folder.is_dir():
-        raise UsageError(f"{folder} is no directory")
+    # Not Path.is_dir(), which raises where a folder above may not be entered.
+    if not os.path.isdir(folder):  # noqa: PTH112
+        raise UsageError(f"{folder} is no directory that can be read")
     found = sorted([*folder.rglob("*.json"), *folder.rglob("*.json.gz")])
     if not found:
         raise UsageError(f"{folder} has no file that ends in .json or .json.gz")
@@ -88,7 +97,7 @@ def _blocks(path: Path) -> Iterator[BlockRecord]:
         yield _known(path, unpack_block(text) if text is not None else None)
         return
     data = _object(path)
-    items = data.get("items") if str(data.get("kind")).endswith("List") else [data]
+    items = data.get("items") if _is_list(data) else [data]
     for item in items if isinstance(items, list) else ():
         if isinstance(item, dict) and item.get("kind") == "ConfigMap":
             if KEY_BLOCK in (item.get("binaryData") or {}):

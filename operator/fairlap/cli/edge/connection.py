@@ -105,7 +105,9 @@ class Connection:
         """
         resource, meta = self._resource(manifest), manifest["metadata"]
         space = self._space(meta.get("namespace")) if resource.namespaced else None
-        options = {"namespace": space, "field_manager": FIELD_MANAGER, "dry_run": "All" if dry_run else None}
+        # Without it a field that the schema does not know is dropped from an object that is created.
+        strict = {"query_params": [("fieldValidation", "Strict")]}
+        options = {"namespace": space, "field_manager": FIELD_MANAGER, "dry_run": "All" if dry_run else None, **strict}
         if "name" not in meta:
             return self._transport.ask(resource.create, body=manifest, **options), "created"
         name = quote(meta["name"], safe="")

@@ -36,6 +36,13 @@ class RefusedError(CliError):
         self.status = status
 
 
+class NotWrittenError(CliError):
+    """Standard output takes nothing more, say on a full disk."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"standard output: {error.strerror}")
+
+
 class UnknownNameError(CliError):
     """There is no object of this name; the text says which there are."""
 

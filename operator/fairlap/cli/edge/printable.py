@@ -12,6 +12,8 @@ import sys
 import unicodedata
 from typing import TextIO
 
+from fairlap.cli.edge.exits import NotWrittenError
+
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode's categories: controls, formats (the direction of text too), halves of characters, separators of lines."""
 
@@ -35,12 +37,15 @@ def write_shown(text: str, out: TextIO | None) -> bool:
     """Write a text that steers a terminal on purpose, or not at all; return whether there was still a reader.
 
     One that has seen enough, say `head`, makes no exit code another and ends no waiting. None is a closed output.
+    Raises NotWrittenError where a disk is full.
     """
     try:
         print(text, file=out, end="", flush=True)
-    except BrokenPipeError:
+    except OSError as error:
         if out is not None:
             stop_printing(out)
+        if not isinstance(error, BrokenPipeError) and out is not sys.stderr:
+            raise NotWrittenError(error) from error
         return False
     return True
 

@@ -10,6 +10,7 @@ from fairlap.api.block_record import TWIN
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.cli.tables.text_table import align
 from fairlap.comparison.facts.fairness import diff, raced_with_itself
+from fairlap.comparison.facts.race_facts import readable
 from fairlap.comparison.noise.expectation import calibrated_every, design_looks
 from fairlap.comparison.terms.gate_metrics import METRICS, gates_of
 from fairlap.comparison.variants.variants import ResolvedVariant
@@ -98,6 +99,7 @@ def _value(spec: Mapping[str, Any], path: str) -> str:
         if key is None:
             return "nothing"
         found, rest = found[key], rest[len(key) + 1 :]
+    found = readable(found)
     text = found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:59]}…"
 

@@ -24,6 +24,7 @@ from fairlap_race.contract.recorded.http_record import HttpRecord, RequestHits
 from fairlap_race.contract.recorded.record import KEY_RECORD, Counts, EnvironmentRecord, Record, Task, Totals
 from fairlap_race.contract.recorded.track_record import TrackCorpus, TrackRecord
 from fairlap_race.contract.specification.turns import TaskTurns
+from fairlap_race.contract.untrusted import MAX_UNPACKED_BYTES
 from fairlap_race.contract.watched_machines.resources import ELASTICSEARCH, KEY_RESOURCES, Machine, MachineTable, Usage
 from fairlap_race.rally.race_json import rally_numbers
 
@@ -182,15 +183,32 @@ def test_what_is_not_there_or_no_race(tmp_path: Path) -> None:
     good = folder(tmp_path / "a", 1.0)
     (tmp_path / "no.json").write_text("[]")
     (tmp_path / "empty").mkdir()
+    with (tmp_path / "huge.json").open("wb") as file:
+        file.truncate(MAX_UNPACKED_BYTES + 1)
     for two, words in (
         (f"{tmp_path}/no.json", "is no race.json of Rally"),
         (f"{tmp_path}/gone.json", "cannot be read: No such file"),
         (f"{tmp_path}/empty", "has no file that ends in .json"),
+        (f"{tmp_path}/huge.json", "huge.json is larger than 32 MiB: no race.json is"),
     ):
-        with pytest.raises(CliError, match=words):
+        with pytest.raises(UsageError, match=words):
             compare(no_cluster, good, two, False, "text")
     with pytest.raises(UsageError, match="give two"):
         compare(no_cluster, good, ",", False, "text")
+
+
+def test_a_file_in_a_folder_that_one_may_not_enter_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may enter any, so it is the system that is made to refuse."""
+    good, real = folder(tmp_path / "a", 1.0), Path.stat
+
+    def stat(path: Path, **more: Any) -> Any:
+        if "locked" in path.parts:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, **more)
+
+    monkeypatch.setattr(Path, "stat", stat)
+    with pytest.raises(UsageError, match=r"locked/race\.json cannot be read: Permission denied"):
+        compare(no_cluster, good, f"{tmp_path}/locked/race.json", False, "text")
 
 
 def recorded(name: str, race: dict[str, Any], hits: int | None = None) -> Record:

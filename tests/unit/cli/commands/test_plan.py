@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ from hypothesis import strategies as st
 
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.names import NOISE_CONFIG_MAP
+from fairlap.api.spec import BenchmarkSpec
 from fairlap.cli.commands.plan_command import plan
 from fairlap.cli.edge.exits import RefusedError
 from fairlap.cli.main import main
 from fairlap.cli.tables.plan_text import Known, plan_text, races_of
+from fairlap.cli.tables.spec_refusals import EXAMPLES
 from fairlap.comparison.noise.noise_store import Shown, encode_noise, noise_key
 from fairlap.comparison.variants.variants import expand
 
@@ -52,6 +55,12 @@ def test_the_variants_and_what_each_changes() -> None:
     assert lines[1] == ["b", "9.0.0", "elasticsearch.version: 8.11.0 → 9.0.0"]
     assert lines[2][:2] == ["z", "8.11.0*"]
     assert "8.11.0*" not in text(calibrate=False)
+
+
+def test_no_secret_of_an_option_is_printed() -> None:
+    options = {"elasticsearch": {"jvmOptions": ["-Dhttps.proxyPassword=hunter"]}}
+    said = text(variants=[TWO[0], {"name": "proxy", "patch": options}])
+    assert "hunter" not in said and 'elasticsearch.jvmOptions: [] → ["-Dhttps.proxyPassword=sha256:' in said
 
 
 def test_variants_that_race_alike_are_told() -> None:
@@ -348,6 +357,104 @@ def test_a_number_with_a_fraction_is_refused_where_the_api_server_refuses_it(
 def test_what_is_no_benchmark_is_said_of_each_field(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert planned(tmp_path, bench(repetition=3)) == 1
     assert capsys.readouterr().err == "bm: spec.repetition: is no field: mend its name, or leave it out\n"
+
+
+def elasticsearch(**more: Any) -> Json:
+    return {"elasticsearch": {"version": "8.11.0", "java": 21, **more}}
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        (bench(**elasticsearch(version=9)), 'spec.elasticsearch.version: is 9, a number: write it in quotes, as "9"'),
+        (bench(**elasticsearch(version=True)), "spec.elasticsearch.version: is true: write a text"),
+        (bench(**elasticsearch(version=None)), "spec.elasticsearch.version: is null: write a text"),
+        (bench(**elasticsearch(version="9")), "spec.elasticsearch.version: is '9': write for example 9.0.0"),
+        (bench(**elasticsearch(heap="1gb")), "spec.elasticsearch.heap: is '1gb': write for example 1g"),
+        (bench(**elasticsearch(java="21")), "spec.elasticsearch.java: is '21', a text: write 21 without quotes"),
+        (bench(**elasticsearch(java="x")), "spec.elasticsearch.java: is 'x', a text: write a whole number"),
+        (bench(**elasticsearch(java=[21])), "spec.elasticsearch.java: is a list: write a whole number"),
+        (bench(**elasticsearch(config="x")), "spec.elasticsearch.config: is 'x': write its fields below it"),
+        (bench(elasticsearch="8.11.0"), "spec.elasticsearch: is '8.11.0': write its fields below it, as KEY: VALUE"),
+        (bench(repetitions="2"), "spec.repetitions: is '2', a text: write 2 without quotes"),
+        (bench(repetitions=2.5), "spec.repetitions: is 2.5: write a whole number"),
+        (bench(smokeTest="yes"), "spec.smokeTest: is 'yes', a text: write true or false without quotes"),
+        (bench(timeouts={"race": "2 hours"}), "spec.timeouts.race: is '2 hours': write for example 30m"),
+        (bench(timeouts={"race": "1"}), "spec.timeouts.race: is '1': write at least 2 characters"),
+        ({**bench(), "spec": {}}, "spec.race: is missing: write it"),
+        (bench(repetitions=-1), "spec.repetitions: is -1: write at least 0"),
+        (bench(repetitions=99), "spec.repetitions: is 99: write at most 50"),
+        ({**bench(), "spec": "hello"}, "spec: is 'hello': write its fields below it, as KEY: VALUE"),
+        (manifest(gates=[{"metric": "x"}]), "spec.gates[0].metric: is 'x': write 'throughput', 'serviceTimeP50', "),
+        (manifest(gates=[{"metric": "segments", "margin": "5%"}]), "spec.gates[0].margin: is '5%', a text: write 5 "),
+        (manifest(gates={"metric": "segments"}), "spec.gates: is an object: write a list, each entry after a -"),
+        (manifest(design={"stop": "x"}), "spec.design.stop: is 'x': write 'sequential' or 'fixed'"),
+        (manifest(variants=TWO * 13), "spec.variants: has 26 entries: write at most 12"),
+        (manifest(variants=[TWO[0]]), "spec.variants: has 1 entry: write at least 2"),
+        (manifest(baseline="x" * 80), "spec.baseline: has 80 characters: write at most 40"),
+    ],
+)
+def test_a_wrong_value_is_told_with_what_to_write(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], found: Json, says: str
+) -> None:
+    assert planned(tmp_path, found) == 1
+    told = capsys.readouterr().err
+    assert says in told and "Input should" not in told and "instance of" not in told
+
+
+@pytest.mark.parametrize(("pattern", "example"), EXAMPLES.items())
+def test_an_example_is_of_its_pattern(pattern: str, example: str) -> None:
+    fields = BenchmarkSpec.model_validate(bench(**elasticsearch(version=EXAMPLES["version"]))["spec"])
+    assert fields.elasticsearch and (pattern == "version" or re.fullmatch(pattern, example))
+
+
+def test_what_is_right_for_the_api_server_is_no_wrong_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gates = [{"metric": "throughput", "margin": 5}]
+    assert planned(tmp_path, manifest(gates=gates), bench(**resources(cpu=1, limit=2))) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"apiVersion": "fairlap.dev/v9"}, "bm: apiVersion: is fairlap.dev/v9: write fairlap.dev/v1alpha1"),
+        ({"kind": "Benchmrk"}, "bm: kind: is Benchmrk: did you mean Benchmark?"),
+        ({"kind": "Race"}, "bm: kind: is Race: write Benchmark or Comparison"),
+        ({"Spec": 5}, "bm: Spec: is no field: did you mean spec?"),
+        ({"metdata": {}}, "bm: metdata: is no field: did you mean metadata?"),
+        ({"race": {}}, "bm: race: is no field: write it below spec, or leave it out"),
+        ({"color": {}}, "bm: color: is no field: leave it out"),
+    ],
+)
+def test_what_stands_at_the_top_is_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: Json, says: str
+) -> None:
+    assert planned(tmp_path, manifest(), {**bench(), **change}) == 1
+    assert capsys.readouterr().err == f"{says}\n"
+
+
+def test_a_spec_under_a_misspelt_key_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for found in (bench(), manifest("bm")):
+        found["Spec"] = found.pop("spec")
+        assert planned(tmp_path, found) == 1
+        assert capsys.readouterr().err == "bm: Spec: is no field: did you mean spec?\n"
+
+
+def test_a_status_is_no_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert planned(tmp_path, {**bench(), "status": {"phase": "Racing"}}) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("a" * 28, "metadata.name is 28 characters long: write at most 27"),
+        ("Big_name", "metadata.name is Big_name: write one of a-z, 0-9 and - that begins with a letter"),
+    ],
+)
+def test_the_name_of_a_benchmark_is_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, says: str
+) -> None:
+    assert planned(tmp_path, {**bench(), "metadata": {"name": name}}) == 1
+    assert says in capsys.readouterr().err
 
 
 def test_the_server_is_asked_about_a_benchmark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

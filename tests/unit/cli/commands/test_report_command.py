@@ -137,7 +137,10 @@ def test_a_record_that_is_gone_or_broken_is_said(cluster: Cluster, capsys: pytes
         (("-f", "none.json"), "none.json cannot be read: No such file"),
         (("-f", "text.json"), "text.json holds no JSON object"),
         (("-f", "cmp.yaml"), "cmp.yaml is YAML: write it as JSON (kubectl get cmp NAME -o json)"),
-        (("-f", "any.json", "-o", "json"), "any.json has no blocks in it"),
+        (("-f", "any.json", "-o", "json"), "any.json: this is no Comparison"),
+        (("-f", "list.json"), "list.json is a List: write one of them (kubectl get cmp NAME -o json)"),
+        (("-f", "list.json", "--blocks", "good"), "list.json is a List: write one of them"),
+        (("-f", "race.json"), "race.json: this is no Comparison"),
         (("-f", "cmp.json"), "cmp.json has no blocks in it: say with --blocks"),
         (("-f", "cmp.json", "--blocks", "none"), "none is no directory"),
         (("-f", "cmp.json", "--blocks", "empty"), "has no file that ends in .json or .json.gz"),
@@ -155,6 +158,8 @@ def test_wrong_usage_is_a_sentence(
     (tmp_path / "text.json").write_text("[]")
     (tmp_path / "cmp.yaml").write_text("apiVersion: fairlap.dev/v1alpha1\nkind: Comparison\nspec: {}\n")
     (tmp_path / "any.json").write_text("{}")
+    (tmp_path / "list.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [MADE.comparison]}))
+    (tmp_path / "race.json").write_text(json.dumps({"race-id": "x", "results": {}}))
     (tmp_path / "page.html").write_text("<html></html>")
     (tmp_path / "cmp.json").write_text(json.dumps(MADE.comparison))
     (tmp_path / "bm.json").write_text(json.dumps({"kind": "Benchmark", "spec": {}}))
@@ -166,6 +171,23 @@ def test_wrong_usage_is_a_sentence(
     (tmp_path / "good" / "x.json").write_text(json.dumps({"number": 1, "races": []}))
     _, err = out(capsys, *words, code=2)
     assert said in err and err.count("\n") == 1
+
+
+def test_a_folder_that_one_may_not_enter_is_told(
+    cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may enter any, so it is the system that is made to refuse."""
+    (tmp_path / "cmp.json").write_text(json.dumps(MADE.comparison))
+    real = Path.stat
+
+    def stat(path: Path, **more: Any) -> Any:
+        if "locked" in path.parts:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, **more)
+
+    monkeypatch.setattr(Path, "stat", stat)
+    _, err = out(capsys, "-f", "cmp.json", "--blocks", "locked/in", code=2)
+    assert err == "fairlap: locked/in is no directory that can be read\n"
 
 
 def test_an_unknown_name_is_one_sentence(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:

@@ -143,7 +143,9 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, engine: Make) -> No
     assert said(str(one), engine({"tea": 7}), POINTER).endswith("HTTP 500")
     assert "finds nothing: the deepest level that exists is /found" in said(str(one), url, "/found/hits")
     assert "is no JSON pointer" in said(str(one), url, "found")
-    assert "without a user" in said(str(one), "http://a:b@host", POINTER)
+    for with_user in ("http://a:SECRET@host", "http://a:SEC/SECRET@host", "http://a:SECRET%40host", "a:SECRET@host"):
+        words = said(str(one), with_user, POINTER)
+        assert "without a user" in words and "SEC" not in words
     for url_that_is_none in ("http://[fd00::1:9200", "http://host:99999", "http://host:port", "http://[fd00:1]:80"):
         assert f"{url_that_is_none}: " in said(str(one), url_that_is_none, POINTER)
     assert "No such file" in said(str(tmp_path / "none"), url, POINTER)

@@ -223,6 +223,7 @@ def test_what_is_no_api_server_is_told(api: Fake, answer: str) -> None:
 
 BENCHMARK_KIND = {"name": "benchmarks", "kind": "Benchmark", "namespaced": True, "verbs": []}
 MAP_KIND = {"name": "configmaps", "kind": "ConfigMap", "namespaced": True, "verbs": []}
+STRICT = {"fieldValidation": "Strict"}
 SPACE_KIND = {"name": "namespaces", "kind": "Namespace", "namespaced": False, "verbs": []}
 
 
@@ -253,8 +254,8 @@ def test_apply_is_the_servers_and_says_what_it_did(
     assert connection.apply(bm("es"), dry_run=True) == (after, what)
     assert connection.apply(bm("es")) == (after, what)
     assert seen == [
-        {"fieldManager": "fairlap", "dryRun": "All", "type": "application/apply-patch+yaml"},
-        {"fieldManager": "fairlap", "type": "application/apply-patch+yaml"},
+        {**STRICT, "fieldManager": "fairlap", "dryRun": "All", "type": "application/apply-patch+yaml"},
+        {**STRICT, "fieldManager": "fairlap", "type": "application/apply-patch+yaml"},
     ]
 
 
@@ -285,9 +286,13 @@ def test_an_unknown_kind_is_one_sentence(api: Fake, version: str) -> None:
 
 def test_a_generated_name_is_created(api: Fake) -> None:
     api.discovery(**{"/apis/fairlap.dev/v1alpha1": [BENCHMARK_KIND]})
-    api.on("POST", BENCHMARKS, bm("es-x"), 201)
+    seen: list[dict[str, str]] = []
+    api.on("POST", BENCHMARKS, lambda query, _: (seen.append(query), (201, bm("es-x")))[1])
     manifest = {**bm("x"), "metadata": {"generateName": "es-"}}
-    assert api.connect().apply(manifest) == (bm("es-x"), "created")
+    assert api.connect().apply(manifest, dry_run=True) == api.connect().apply(manifest) == (bm("es-x"), "created")
+    # A misspelt field would be dropped with a warning that nobody reads.
+    wanted = {**STRICT, "fieldManager": "fairlap", "type": "application/json"}
+    assert seen == [{**wanted, "dryRun": "All"}, wanted]
 
 
 def test_an_annotation_is_merged(api: Fake) -> None:
@@ -470,7 +475,7 @@ def test_a_dry_run_changes_nothing(api: Fake, file: str, capsys: pytest.CaptureF
     assert main(["run", "-f", file, "--dry-run"]) == 0
     assert capsys.readouterr().out == "benchmark/es would be created (server dry run)\n"
     assert [each for each in api.asked if each.startswith("PATCH")] == [
-        f"PATCH {BENCHMARKS}/es?dryRun=All&fieldManager=fairlap"
+        f"PATCH {BENCHMARKS}/es?fieldValidation=Strict&dryRun=All&fieldManager=fairlap"
     ]
 
 
