@@ -232,8 +232,8 @@ def test_unknown_names_and_a_deleted_benchmark(
 
 
 def test_kubernetes_without_the_operator(fairlap: Call, tmp_path: Path) -> None:
-    other = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "metadata": {"name": "x"}, "spec": {}}
-    unknown = {"apiVersion": "other.dev/v1", "kind": "Thing", "metadata": {"name": "y"}}
+    other = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Benchmark", "metadata": {"name": "one"}, "spec": {}}
+    unknown = {"apiVersion": "other.dev/v1", "kind": "Thing", "metadata": {"name": "other"}}
     ran = fairlap("run", "-f", manifest(tmp_path / "bm.yaml", unknown, other))
     assert ran.returncode == 1
     assert "the cluster knows no Thing of other.dev/v1" in ran.stderr
