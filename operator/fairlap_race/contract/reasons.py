@@ -374,7 +374,10 @@ class Reason(StrEnum):
             "Raise elasticsearch.resources.limits.memory to at least twice the heap; if the heap is exhausted, raise "
             "that."
         ),
-        recognized="An Elasticsearch container ended with OOMKilled (its memory limit) or exit code 3 (Java's heap).",
+        recognized=(
+            "An Elasticsearch container ended with OOMKilled (its memory limit) or exit code 3 (Java's heap), or was "
+            "killed (exit code 137) whenever it started."
+        ),
         example="pod …-race-1-es-default-0: Elasticsearch was killed for lack of memory (OOMKilled, exit code 137)…",
         test=_API,
     )

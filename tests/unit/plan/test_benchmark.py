@@ -320,6 +320,27 @@ def test_a_crashing_container_is_explained_by_its_log() -> None:
     assert "exit code 78" in todo.status.message and "unknown setting [x]" in todo.status.message
 
 
+@pytest.mark.parametrize(
+    ("name", "restarts", "reason"),
+    [
+        ("elasticsearch", 2, "OutOfMemory"), ("elasticsearch", 1, ""),
+        ("elastic-internal-init-filesystem", 2, "ElasticsearchBootstrap"),
+    ],
+)  # fmt: skip
+def test_an_elasticsearch_that_is_killed_whenever_it_starts_lacks_memory(name: str, restarts: int, reason: str) -> None:
+    """The kubelet may hear of the container's end before it hears of the kernel's kill, and says Error then."""
+    killed = {
+        "name": name, "restartCount": restarts, "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+        "lastState": {"terminated": {"reason": "Error", "exitCode": 137}},
+    }  # fmt: skip
+    children = Children(elasticsearch=cluster(), pods=[pod("es-0", ready=False, containerStatuses=[killed])])
+    first = seen(at("race-1", "Provisioning"), children=children)
+    todo = plan(replace(first, logs={LogOf("es-0", name, previous=True): ""}))
+    assert todo.status.reason == reason
+    if reason == "OutOfMemory":
+        assert "was killed (Error, exit code 137), most likely for lack of memory" in todo.status.message
+
+
 def test_a_refused_object_fails_with_the_words_of_the_refusal() -> None:
     todo = plan(seen(at("race-1", "Provisioning"), refusal=Refusal("request", "denied: quota")))
     assert todo.status.reason == "InvalidSpec" and "denied: quota" in todo.status.message

@@ -18,6 +18,7 @@ _LOST_CLAIM = re.compile(r'persistentvolumeclaim "[^"]*" not found')  # the sche
 _PULLING = {"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable"}
 _HOPELESS_PULL = {"InvalidImageName", "ErrImageNeverPull"}
 _JAVA_HEAP_EXHAUSTED = 3  # the JVM's own code under -XX:+ExitOnOutOfMemoryError, which Elasticsearch sets
+_KILLED = 137  # by SIGKILL
 _REPLACED_AFTER = timedelta(seconds=5)  # ECK makes all pods of a cluster at once, a second or two after it
 _MISCONFIGURED = {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 _OF_PROCESSORS = {"SMTAlignmentError", "TopologyAffinityError"}
@@ -175,7 +176,7 @@ def _of_container(pod: str, container: Json) -> Iterator[Trouble]:
         yield Trouble(Reason.ELASTICSEARCH_BOOTSTRAP, message, final=False)
     elif container.get("restartCount", 0) >= 2 or reason == "CrashLoopBackOff":
         ended = container.get("lastState", {}).get("terminated") or {}
-        if sentence := describe_memory_end(pod, container):
+        if sentence := describe_memory_end(pod, container) or _describe_kill(pod, container["name"], ended):
             yield Trouble(Reason.OUT_OF_MEMORY, sentence, final=container.get("restartCount", 0) >= 2)
         how = f"{ended.get('reason', 'ended')} (exit code {ended.get('exitCode', '?')})"
         log = LogOf(
@@ -204,6 +205,18 @@ def describe_memory_end(pod: str, container: Json) -> str:
         if ended.get("exitCode") == _JAVA_HEAP_EXHAUSTED:
             return f"pod {pod}: Elasticsearch ended for lack of memory {how}: its Java heap is too small"
     return ""
+
+
+def _describe_kill(pod: str, container: str, ended: Json) -> str:
+    """Return a sentence when an Elasticsearch that cannot start was killed, else "": nobody else kills it there.
+
+    containerd tells of the kernel's kill and of the container's end apart, and the kubelet may see only the latter.
+    """
+    if container != "elasticsearch" or ended.get("exitCode") != _KILLED:
+        return ""
+    how = f"({ended.get('reason', 'ended')}, exit code {_KILLED})"
+    cause = "most likely for lack of memory: its container's limit is too low"
+    return f"pod {pod}: Elasticsearch was killed {how}, {cause}"
 
 
 def was_replaced(elasticsearch: Json | None, pods: Iterable[Json]) -> bool:
@@ -269,7 +282,7 @@ def find_ending(pods: Sequence[Json]) -> tuple[Reason, str, LogOf | None]:
             if not ended:
                 continue
             log = LogOf(name, container["name"], previous=False)
-            if ended.get("reason") == "OOMKilled" or ended.get("exitCode") == 137:
+            if ended.get("reason") == "OOMKilled" or ended.get("exitCode") == _KILLED:
                 sentence = f"pod {name}: {ended.get('reason', 'killed')} (exit code {ended.get('exitCode')})"
                 return Reason.LOAD_GENERATOR_OUT_OF_MEMORY, sentence, log
             return Reason.RECORD_MISSING, f"pod {name} ended with exit code {ended.get('exitCode')}", log
