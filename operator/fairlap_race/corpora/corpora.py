@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from fairlap_race.contract.recorded.track_record import TrackCorpus
 from fairlap_race.contract.specification.race_spec import CorporaSpec
 from fairlap_race.corpora.fetch import check_lines, fetch, reachable
 from fairlap_race.corpora.need import CorpusFile, ShowProgress, beside, check_names, key_of
-from fairlap_race.corpora.store import Entry, Partial, Store, StoreFullError
-from fairlap_race.errors import TrackError
+from fairlap_race.corpora.store import Entry, Partial, Store, StoreFullError, largest, stored_bytes
+from fairlap_race.errors import StoppedError, TrackError
 
 
 class CorporaSource:
@@ -65,16 +66,23 @@ class CorporaSource:
             self._note(need.corpus, need.document_file, entry, "downloaded", need.shown_url)
 
     def generated(self, key: str, corpus: str, make: Any, target: Path) -> dict[str, str]:
-        """Link the files that `make(directory)` makes into `target`, made once for each `key`; returns their checksums.
+        """Link into `target` the files that `make(directory, watch)` makes once for each `key`; returns checksums.
 
-        Raises TrackError, StoppedError and whatever `make` raises.
+        `make` calls `watch` now and then, which sees to it that there is room, and lets pass what that raises. Raises
+        TrackError, StoppedError and whatever `make` raises.
         """
 
         def build(partial: Partial) -> None:
-            self._show_progress(f"generating {corpus}", None)
-            make(partial.path)
+            def watch() -> None:
+                if self._stop.is_set():
+                    raise StoppedError
+                partial.follow()
 
-        entry = self._guarded(lambda store: store.use(f"generated-{key}", build), corpus)
+            self._show_progress(f"generating {corpus}", None)
+            make(partial.path, watch)
+            partial.need(partial.written())
+
+        entry = self._guarded(lambda store: store.use(f"generated-{key}", build, corpus), corpus)
         for file in entry.files:
             _link(target / file.name, entry.path / file.name)
             self._note(corpus, file.name, entry, "generated", "")
@@ -82,18 +90,18 @@ class CorporaSource:
 
     def look(self, needs: Sequence[CorpusFile], track: Path) -> None:
         """Raise TrackError when it is clear without fetching it that one of `needs` cannot be had."""
-        bound = self._spec.max_bytes if self._spec else None
         for need in needs:
             check_names(need)
-            if beside(track, need) or self._has(key_of(need)):
-                continue
+        away = {key_of(need): need for need in needs if not beside(track, need)}
+        stored = {key: stored_bytes(self._root, key) for key in away}
+        # Of one race nothing is evicted before its end.
+        held = sum(size or 0 for size in stored.values())
+        for need in (need for key, need in away.items() if stored[key] is None):
             if self._offline or not need.base_url:
                 raise TrackError(Reason.CORPUS_MISSING, self._absent(need))
-            size = (need.compressed_bytes or 0) + (need.uncompressed_bytes or 0)
-            if bound is not None and size > bound:
-                text = f"corpus {need.corpus}: no room in {self._where()}: {size} bytes are needed to unpack it, "
-                raise TrackError(Reason.CORPORA_CACHE, f"{text}the bound is {bound}")
-            if words := reachable(need):
+            self._check_room(need, held)
+            held += need.uncompressed_bytes or 0
+            if words := reachable(need, self._stop):
                 raise TrackError(Reason.CORPUS_MISSING, f"corpus {need.corpus}: {words}")
 
     def close(self) -> None:
@@ -101,13 +109,29 @@ class CorporaSource:
         if self._store is not None:
             self._store.close()
 
+    def _check_room(self, need: CorpusFile, held: int) -> None:
+        if self._spec is None:
+            return
+        most = bound = self._spec.max_bytes
+        # Whoever writes there says what is wrong with the volume.
+        with suppress(OSError):
+            most = largest(self._root, bound)
+        packed = need.compressed_bytes if need.document_archive else None
+        size = held + (packed or 0) + (need.uncompressed_bytes or 0)
+        if most is not None and size > most:
+            needed = f"{size} bytes are needed to unpack it"
+            needed += f" beside the {held} of the track's other documents" if held else ""
+            there = f"the bound is {bound}" if bound == most else f"the volume has {most}"
+            text = f"corpus {need.corpus}: no room in {self._where()}: {needed}, {there}"
+            raise TrackError(Reason.CORPORA_CACHE, text)
+
     def _entry(self, need: CorpusFile, test_mode: bool) -> Entry:
         def make(partial: Partial) -> None:
             if self._offline or not need.base_url:
                 raise TrackError(Reason.CORPUS_MISSING, self._absent(need))
             fetch(need, partial, self._show_progress, self._stop, test_mode)
 
-        entry = self._guarded(lambda store: store.use(key_of(need), make), need.corpus)
+        entry = self._guarded(lambda store: store.use(key_of(need), make, f"{need.corpus}/{need.file}"), need.corpus)
         lines = entry.facts.get("lines")
         if isinstance(lines, int):
             check_lines(need, lines)
@@ -138,9 +162,6 @@ class CorporaSource:
 
     def _where(self) -> str:
         return "the volume of race.corpora" if self._spec else "the load generator's own disk (race.corpora is not set)"
-
-    def _has(self, key: str) -> bool:
-        return (self._root / "entries" / key / "entry.json").is_file()
 
     def _absent(self, need: CorpusFile) -> str:
         text = f"corpus {need.corpus}: {need.file} is not beside the track"

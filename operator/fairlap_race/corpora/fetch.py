@@ -22,9 +22,9 @@ import urllib.error
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import urlsplit
 
@@ -35,7 +35,7 @@ from fairlap_race.corpora.store import Partial
 from fairlap_race.errors import StoppedError, TrackError
 
 ATTEMPTS = 6
-"""Times that a download is begun or gone on with before it is given up."""
+"""Times in a row that a server is asked in vain before it is given up."""
 SOCKET_SECONDS = 60.0
 OFFSET_LINES = 50_000
 """Rally keeps the byte offset of every so many lines (esrally/utils/io.py)."""
@@ -74,22 +74,38 @@ def fetch(
     (partial.path / f"{need.document_file}.offset").write_text(offsets, encoding="ascii")
 
 
-def reachable(need: CorpusFile) -> str:
-    """Return why `need` cannot be downloaded, as a sentence; empty when it can, or the server does not tell."""
+def reachable(need: CorpusFile, stop: threading.Event) -> str:
+    """Return why `need` cannot be downloaded, as a sentence; empty when it can, or the server does not tell.
+
+    Raises StoppedError.
+    """
     if scheme := _unsupported(need):
         return scheme
+    attempt = 1
+    while True:
+        words, may_pass = _asked(need)
+        if not may_pass or attempt == ATTEMPTS:
+            return words
+        if stop.wait(backoff(attempt)):
+            raise StoppedError
+        attempt += 1
+
+
+def _asked(need: CorpusFile) -> tuple[str, bool]:
+    """Return what is wrong with a corpus file by its server's answer, and whether that may pass."""
     request = urllib.request.Request(need.url, method="HEAD", headers=_HEADERS)  # noqa: S310 - checked before
     try:
         with _open(request) as answer:
             length = answer.headers.get("Content-Length")
     except urllib.error.HTTPError as error:
-        return "" if error.code in (400, 403, 405, 501) else f"{need.shown_url}: {_status(error.code)}"
+        tells = error.code not in (400, 403, 405, 429, 501)
+        return (f"{need.shown_url}: {_status(error.code)}", _may_pass(error.code)) if tells else ("", False)
     except (OSError, http.client.HTTPException) as error:
-        return f"{need.shown_url}: {_no_answer(error)}"
+        return f"{need.shown_url}: {_no_answer(error)}", isinstance(error, OSError)
     expected = need.compressed_bytes if need.document_archive else need.uncompressed_bytes
     if expected is not None and length is not None and length.isdecimal() and int(length) != expected:
-        return f"{need.shown_url} has {length} bytes, the track says {expected}"
-    return ""
+        return f"{need.shown_url} has {length} bytes, the track says {expected}", False
+    return "", False
 
 
 _HEADERS = {"User-Agent": "fairlap", "Accept-Encoding": "identity"}
@@ -139,16 +155,14 @@ def _download(
     test_mode: bool,
 ) -> None:
     words, tag, missing = "", "", False
-    for attempt in range(ATTEMPTS):
-        if attempt and stop.wait(backoff(attempt)):
-            raise StoppedError
+    for _ in _attempts(target, stop):
         try:
             tag, total = _go_on(need, target, tag, expected, partial, show_progress, stop)
         except urllib.error.HTTPError as error:
             words, missing = _status(error.code), error.code == http.HTTPStatus.NOT_FOUND
             if error.code == 416:
                 target.unlink(missing_ok=True)
-            elif error.code < 500 and error.code not in (408, 429):
+            elif not _may_pass(error.code):
                 break
             continue
         except (http.client.HTTPException, urllib.error.URLError, TimeoutError, ConnectionError, ssl.SSLError) as error:
@@ -166,6 +180,24 @@ def _download(
     raise TrackError(Reason.CORPUS_MISSING, _not_had(need, words, missing and test_mode))
 
 
+def _attempts(target: Path, stop: threading.Event) -> Iterator[None]:
+    """Yield before each attempt at `target`, until ATTEMPTS in a row have not made it longer than it was ever before.
+
+    Raises StoppedError.
+    """
+    most = in_vain = 0
+    while in_vain < ATTEMPTS:
+        yield
+        have = target.stat().st_size if target.exists() else 0
+        in_vain, most = (0, have) if have > most else (in_vain + 1, most)
+        if in_vain < ATTEMPTS and stop.wait(backoff(in_vain)):
+            raise StoppedError
+
+
+def _may_pass(code: int) -> bool:
+    return code >= 500 or code in (408, 429)
+
+
 def _status(code: int) -> str:
     # In words of our own: a server's may be anything, and a status is read by others.
     return f"HTTP {code} {http.client.responses.get(code, '')}".rstrip()
@@ -179,7 +211,7 @@ def _no_answer(error: Exception) -> str:
 
 
 def backoff(attempt: int) -> float:
-    """Return the seconds to wait before the attempt of that number, 1 for the second one."""
+    """Return the seconds to wait after so many attempts in vain."""
     return min(2.0**attempt, 15.0) if attempt > 1 else 0.5
 
 
@@ -253,12 +285,12 @@ def _unpacked(archive: Path, member: str) -> Iterator[IO[bytes]]:
     name = archive.name
     if name.endswith((".tar", ".tar.gz", ".tgz", ".tar.bz2")):
         with tarfile.open(archive) as tar:
-            found = tar.extractfile(member)
+            found = tar.extractfile(_name_in(tar.getnames(), member))
             if found is None:
                 raise ValueError(f"{member} in it is not a file")
             yield found
     elif name.endswith(".zip"):
-        with zipfile.ZipFile(archive) as zipped, zipped.open(member) as inner:
+        with zipfile.ZipFile(archive) as zipped, zipped.open(_name_in(zipped.namelist(), member)) as inner:
             yield inner
     elif archive.suffix in _TOOLS and (tool := _tool(archive.suffix)) is not None:
         with _piped([*tool, str(archive)]) as output:
@@ -271,6 +303,15 @@ def _unpacked(archive: Path, member: str) -> Iterator[IO[bytes]]:
             yield unpacked_gzip  # type: ignore[misc]
     else:
         raise ValueError(f"this kind of archive is not supported: {name}")
+
+
+def _name_in(names: Sequence[str], member: str) -> str:
+    """Return how an archive of those names calls what is unpacked to `member`. Raises ValueError."""
+    # The last one is what is there when all is unpacked.
+    found = next((name for name in reversed(names) if PurePosixPath(name) == PurePosixPath(member)), None)
+    if found is None:
+        raise ValueError(f"it has no file {member}")
+    return found
 
 
 def _tool(suffix: str) -> list[str] | None:

@@ -35,6 +35,11 @@ class CorpusFile:
     lines: int = 0
     """lines that the documents must have"""
 
+    def __post_init__(self) -> None:
+        """Take "./documents.json" for "documents.json", as whoever opens it does."""
+        object.__setattr__(self, "document_file", _plain(self.document_file))
+        object.__setattr__(self, "document_archive", self.document_archive and _plain(self.document_archive))
+
     @property
     def file(self) -> str:
         """The file to download."""
@@ -59,9 +64,15 @@ def check_names(need: CorpusFile) -> None:
 
 
 def key_of(need: CorpusFile) -> str:
-    """Return the name of a corpus file in the store: the same for the same address and sizes."""
+    """Return the name of a corpus file in the store: the same for the same address and sizes, else number of lines."""
     parts = [need.url, need.document_file, need.compressed_bytes, need.uncompressed_bytes]
+    if need.compressed_bytes is None and need.uncompressed_bytes is None:
+        parts.append(need.lines)
     return f"corpus-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]}"
+
+
+def _plain(name: str) -> str:
+    return PurePosixPath(name).as_posix() if name else name
 
 
 def beside(track: Path, need: CorpusFile) -> bool:

@@ -93,6 +93,20 @@ class Partial:
         if total > self._reserved:
             self.need(-(-total // STEP_BYTES) * STEP_BYTES if self._store.roomy(STEP_BYTES) else total)
 
+    def follow(self) -> None:
+        """Have room for what is written here by a program that asks nobody, and where there can be, for a step more.
+
+        Raises StoreFullError.
+        """
+        total = self.written()
+        if total + STEP_BYTES // 2 > self._reserved:
+            ahead = total + STEP_BYTES
+            self.need(ahead if self._store.can_have(ahead - self._reserved) else total)
+
+    def written(self) -> int:
+        """Return how many bytes were written so far."""
+        return _bytes(self.path)
+
 
 class Store:
     """One process's hold on the store in the directory `root`; `max_bytes` None: bounded by the volume alone."""
@@ -115,28 +129,24 @@ class Store:
             (root / name).mkdir(parents=True, exist_ok=True)
         self._claims = Claims(root / "claims", self._owner, stop, stale_seconds)
 
-    def use(self, key: str, make: Callable[[Partial], None]) -> Entry:
+    def use(self, key: str, make: Callable[[Partial], None], name: str = "") -> Entry:
         """Return the entry `key`, made by `make` when there is none; it stays until `close`.
 
-        Raises StoreFullError, StoppedError, OSError, and whatever `make` raises.
+        `name`: what is in it, for messages. Raises StoreFullError, StoppedError, OSError, and whatever `make` raises.
         """
         while True:
-            entry = self._take(key)
+            entry = self._take(key, name or key)
             if entry is not None:
                 return entry
             if self._claims.alone(f"build-{key}", "0"):
                 try:
                     # Somebody may have finished it between the two looks.
-                    return self._take(key) or self._make(key, make)
+                    return self._take(key, name or key) or self._make(key, make)
                 finally:
                     self._claims.drop(f"build-{key}")
-            self._show_progress(f"waiting for another race that fetches {key}")
+            self._show_progress(f"waiting for another race that fetches {name or key}")
             if self._stop.wait(min(1.0, self._claims.stale_seconds / 10)):
                 raise StoppedError
-
-    def has(self, key: str) -> bool:
-        """Tell whether the entry is there; it may go the next moment."""
-        return (self._root / "entries" / key / _ENTRY).is_file()
 
     def close(self) -> None:
         """Let go of every entry."""
@@ -145,6 +155,11 @@ class Store:
     def roomy(self, more: int) -> bool:
         """Tell whether `more` bytes fit without eviction."""
         return self._fits(more)
+
+    def can_have(self, more: int) -> bool:
+        """Tell whether `more` bytes fit, what must go for them evicted. Raises StoppedError."""
+        with self._gate():
+            return self._evict(more)
 
     def make_room(self, key: str, total: int, more: int) -> None:
         """Reserve `total` bytes for the entry `key` in the making, `more` than before, evicting what must go.
@@ -158,7 +173,7 @@ class Store:
                     self._claims.hold(f"build-{key}", str(total))
                     return
                 words = self._room_sentence(more)
-            if time.monotonic() > limit or more > self._largest():
+            if time.monotonic() > limit or total > largest(self._root, self._max):
                 raise StoreFullError(words)
             self._show_progress(f"waiting for room: {words}")
             if self._stop.wait(min(1.0, self._claims.stale_seconds / 10)):
@@ -167,21 +182,21 @@ class Store:
     def _evict(self, more: int) -> bool:
         """Make room for `more` bytes; tell whether there is. Within the gate."""
         self._sweep()
-        while not self._fits(more):
-            oldest = min(self._unused(), key=_last_used, default=None)
-            if oldest is None:
-                return False
-            self._discard(oldest)
-        return True
-
-    def _largest(self) -> int:
-        usage = os.statvfs(self._root)
-        return min(self._max or usage.f_blocks * usage.f_frsize, usage.f_blocks * usage.f_frsize)
+        if self._fits(more):
+            return True
+        unused = sorted(self._unused(), key=_last_used)
+        # Else others would fetch it anew, and nobody would have the room.
+        if self._fits(more - sum(_bytes(path) for path in unused)):
+            for oldest in unused:
+                self._discard(oldest)
+                if self._fits(more):
+                    return True
+        return False
 
     def _gate(self) -> AbstractContextManager[None]:
         return self._claims.alone_with("gate")
 
-    def _take(self, key: str) -> Entry | None:
+    def _take(self, key: str, name: str) -> Entry | None:
         path = self._root / "entries" / key
         with self._gate():
             if not path.is_dir():
@@ -194,11 +209,11 @@ class Store:
                 return None
             (path / _USED).touch()
         if self._claims.now() - _time_of(path / _HASHED) > REHASH_SECONDS:
-            return self._rehash(entry)
+            return self._rehash(entry, name)
         return entry
 
-    def _rehash(self, entry: Entry) -> Entry | None:
-        self._show_progress(f"reading {entry.path.name} against its checksum")
+    def _rehash(self, entry: Entry, name: str) -> Entry | None:
+        self._show_progress(f"reading {name} against its checksum")
         if all(hash_file(entry.path / f.name, self._stop) == f.sha256 for f in entry.files):
             (entry.path / _HASHED).touch()
             return entry
@@ -289,6 +304,19 @@ class Store:
             f"{need}{self._taken()} are taken by what is in use or in the making, {bound}, "
             f"{usage.f_bavail * usage.f_frsize} are free on the volume"
         )
+
+
+def largest(root: Path, max_bytes: int | None) -> int:
+    """Return how many bytes the store in the directory `root` can hold at most. Raises OSError."""
+    usage = os.statvfs(root)
+    whole = usage.f_blocks * usage.f_frsize
+    return whole if max_bytes is None else min(max_bytes, whole)
+
+
+def stored_bytes(root: Path, key: str) -> int | None:
+    """Return the size of the entry `key` of the store in `root`, None when there is none; it may go the next moment."""
+    entry = _read(root / "entries" / key)
+    return sum(file.bytes for file in entry.files) if entry else None
 
 
 def hash_file(path: Path, stop: threading.Event) -> str:

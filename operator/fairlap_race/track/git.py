@@ -31,6 +31,8 @@ PROTOCOLS = "http:https:ssh:git"
 FETCH_SECONDS = 900.0
 PAUSES = (2.0, 5.0, 10.0)
 """Seconds before each further attempt when the server could not be reached."""
+MORE_PAUSES = (20.0, 40.0, 60.0, 60.0, 60.0)
+"""The same after those where the commit was fetched before: much has been done by then, and a server comes back."""
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./@+-]{0,199}")
 _URL = re.compile(r"(https?|ssh|git)://[^\s\\\0]+")
 _NAME_BYTES = 255
@@ -42,7 +44,8 @@ _NO_SUCH_REF = re.compile(
 _NO_SHALLOW = re.compile(r"dumb http transport does not support shallow", re.I)
 _UNREACHED = re.compile(
     r"could not resolve host|name resolution|unable to look up|connection refused|failed to connect|couldn't connect|"
-    r"timed out|unable to connect|connection reset|early EOF|hung up|returned error: 5\d\d",
+    r"timed out|unable to connect|connection (reset|closed)|early EOF|hung up|operation too slow|empty reply|"
+    r"returned error: (408|429|5\d\d)",
     re.I,
 )
 _OWN_WORDS = re.compile(
@@ -103,19 +106,28 @@ def _split(url: str) -> SplitResult | None:
     return None
 
 
-def fetch(source: GitSource, work: Path, stop: threading.Event, protocols: str = PROTOCOLS) -> Checkout:
-    """Fetch the commit that `source` names into a new directory below `work`. Raises TrackError."""
-    root, commit = fetch_commit(source, work, stop, protocols)
+def fetch(
+    source: GitSource, work: Path, stop: threading.Event, protocols: str = PROTOCOLS, *, first: bool = False
+) -> Checkout:
+    """Fetch the commit that `source` names into a new directory below `work`, as `fetch_commit`. Raises TrackError."""
+    root, commit = fetch_commit(source, work, stop, protocols, first=first)
     return Checkout(root, track_in(root, source, commit), commit)
 
 
-def fetch_commit(source: GitSource, work: Path, stop: threading.Event, protocols: str = PROTOCOLS) -> tuple[Path, str]:
-    """Fetch the commit that `source` names into a new directory below `work`; return both. Raises TrackError."""
+def fetch_commit(
+    source: GitSource, work: Path, stop: threading.Event, protocols: str = PROTOCOLS, *, first: bool = False
+) -> tuple[Path, str]:
+    """Fetch the commit that `source` names into a new directory below `work`; return both. Raises TrackError.
+
+    `first`: nobody has fetched it for these races yet, so a server that cannot be reached may be no server.
+    """
     check_source(source)
     root = work / "repository" / _folder(source.url)
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir(parents=True)
-    git = _Git(root, environment(source, work, protocols), stop)
+    known = not first and _COMMIT.fullmatch(source.revision)
+    pauses = (*PAUSES, *MORE_PAUSES) if known else PAUSES
+    git = _Git(root, environment(source, work, protocols), stop, pauses)
     git.run("init", "--quiet", "--template=", "--initial-branch=none", str(root))
     commit = _fetched(git, source)
     git.must("checkout", "--quiet", "--force", "--detach", commit, "--")
@@ -252,8 +264,9 @@ class _Done:
 class _Git:
     """Git in one repository."""
 
-    def __init__(self, root: Path, env: Mapping[str, str], stop: threading.Event) -> None:
+    def __init__(self, root: Path, env: Mapping[str, str], stop: threading.Event, pauses: Sequence[float]) -> None:
         self._root = root
+        self._pauses = pauses
         self._stop = stop
         redirects = "false" if env["GIT_ASKPASS"] != "true" else "initial"
         # A redirection must not lead the credentials to another server.
@@ -268,7 +281,7 @@ class _Git:
         return done.output
 
     def patiently(self, *arguments: str) -> _Done:
-        for pause in PAUSES:
+        for pause in self._pauses:
             done = self.run(*arguments)
             if done.code == 0 or not _UNREACHED.search(done.words) or self._stop.wait(pause):
                 return done

@@ -11,6 +11,8 @@ import shutil
 import socket
 import tarfile
 import threading
+import urllib.error
+import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -25,7 +27,6 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.specification.race_spec import CorporaSpec
 from fairlap_race.corpora import fetch
 from fairlap_race.corpora.corpora import CorporaSource, digest_with
-from fairlap_race.corpora.fetch import reachable
 from fairlap_race.corpora.need import CorpusFile, key_of, shown_base
 from fairlap_race.errors import StoppedError, TrackError
 
@@ -43,6 +44,7 @@ class Files(ThreadingHTTPServer):
         self.status: list[int] = []
         self.asked: list[tuple[str, str, str | None]] = []
         self.redirect: dict[str, str] = {}
+        self.tags = True
 
     @property
     def url(self) -> str:
@@ -74,7 +76,8 @@ class Handler(BaseHTTPRequestHandler):
             first = int(asked.removeprefix("bytes=").removesuffix("-"))
         self.send_response(206 if first else 200)
         self.send_header("Content-Length", str(len(content) - first))
-        self.send_header("ETag", tag)
+        if self.server.tags:
+            self.send_header("ETag", tag)
         self.end_headers()
         if self.command == "GET":
             end = first + self.server.cut.pop(0) if self.server.cut else len(content)
@@ -125,6 +128,10 @@ class Racing:
         return self.work / "cache" / "logs" / "documents.json"
 
 
+def reachable(wanted: CorpusFile) -> str:
+    return fetch.reachable(wanted, threading.Event())
+
+
 def failing(work: Path, *needs: CorpusFile, **how: object) -> TrackError:
     with pytest.raises(TrackError) as caught:
         Racing(work, **how).link(*needs)  # type: ignore[arg-type]
@@ -144,6 +151,38 @@ def test_documents_and_offsets_are_what_rally_would_make(server: Files, tmp_path
     used = racing.corpora.used[0]
     assert (used.sha256, used.bytes) == (f"sha256:{hashlib.sha256(DOCUMENTS).hexdigest()}", len(DOCUMENTS))
     assert used.origin == "downloaded" and any(words.startswith("downloading") for words, _ in racing.said)
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar", "tgz"])
+def test_an_archive_of_a_whole_directory(server: Files, tmp_path: Path, kind: str) -> None:
+    """As `tar -C DIRECTORY -cf documents.json.tar .` makes it."""
+    file = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(file, "w") as zipped:
+            zipped.writestr("./other.json", b"")
+            zipped.writestr("./documents.json", DOCUMENTS)
+    else:
+        (tmp_path / "made").mkdir()
+        (tmp_path / "made" / "documents.json").write_bytes(DOCUMENTS)
+        with tarfile.open(fileobj=file, mode="w:gz" if kind == "tgz" else "w") as tar:
+            tar.add(tmp_path / "made", arcname=".")
+    assert Racing(tmp_path).link(need(server, f"documents.json.{kind}", file.getvalue())).read_bytes() == DOCUMENTS
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_an_archive_without_the_documents(server: Files, tmp_path: Path, kind: str) -> None:
+    wanted = replace(need(server, f"documents.json.{kind}"), document_file="notes.json")
+    assert failing(tmp_path, wanted).message.endswith("cannot be unpacked: it has no file notes.json")
+
+
+@pytest.mark.parametrize("name", ["documents.json", "documents.json.bz2"])
+def test_a_name_that_begins_with_a_dot_is_the_same_name(server: Files, tmp_path: Path, name: str) -> None:
+    plain = need(server, name)
+    archive = plain.document_archive and f".//{plain.document_archive}"
+    wanted = replace(plain, document_file="./documents.json", document_archive=archive)
+    racing = Racing(tmp_path)
+    assert wanted == plain and racing.link(wanted).read_bytes() == DOCUMENTS
+    assert [used.file for used in racing.corpora.used] == ["documents.json"]
 
 
 @cache
@@ -188,6 +227,30 @@ def test_a_broken_connection_is_gone_on_with(server: Files, tmp_path: Path) -> N
     server.cut, server.status = [100_000, 300_000], [503]
     assert Racing(tmp_path).link(wanted).read_bytes() == DOCUMENTS
     assert [asked for _, _, asked in server.asked] == [None, None, "bytes=100000-", "bytes=400000-"]
+
+
+@pytest.mark.parametrize("resumes", [True, False], ids=["a server that resumes", "a server that begins anew"])
+def test_a_connection_may_break_any_number_of_times_while_bytes_come(
+    server: Files, tmp_path: Path, resumes: bool
+) -> None:
+    wanted = need(server, "documents.json")
+    pieces = 5 * fetch.ATTEMPTS
+    each = len(DOCUMENTS) // pieces
+    server.cut = [each if resumes else each * (number + 1) for number in range(pieces)]
+    server.tags = resumes
+    assert Racing(tmp_path).link(wanted).read_bytes() == DOCUMENTS
+    assert len(server.asked) > 4 * fetch.ATTEMPTS
+
+
+@pytest.mark.parametrize("tags", [True, False])
+def test_a_connection_that_always_breaks_at_the_same_byte_is_given_up(
+    server: Files, tmp_path: Path, tags: bool
+) -> None:
+    wanted = need(server, "documents.json")
+    server.tags = tags
+    server.cut = [100_000, *([0] * 100)] if tags else [100_000] * 100
+    assert "100000 of" in failing(tmp_path, wanted).message
+    assert len(server.asked) == 1 + fetch.ATTEMPTS
 
 
 def test_a_download_that_stays_short_is_said(server: Files, tmp_path: Path) -> None:
@@ -415,6 +478,75 @@ def test_a_check_asks_without_downloading(server: Files, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    ("answers", "words", "asked"),
+    [
+        ([503], "", 2),
+        ([500, 502, 504, 408], "", 5),
+        ([429], "", 1),
+        ([503] * 100, "HTTP 503", fetch.ATTEMPTS),
+        ([410], "HTTP 410", 1),
+    ],
+)
+def test_a_server_that_fails_for_a_moment_is_asked_again(
+    server: Files, answers: list[int], words: str, asked: int
+) -> None:
+    wanted = need(server)
+    server.status = answers
+    said = reachable(wanted)
+    assert words in said and bool(said) is bool(words) and len(server.asked) == asked
+
+
+def test_a_server_that_is_just_starting_is_asked_again(server: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted, tried = need(server), list[object]()
+    opened = fetch._open
+
+    def late(request: urllib.request.Request) -> object:
+        tried.append(request)
+        if len(tried) < 3:
+            raise urllib.error.URLError("[Errno -3] Temporary failure in name resolution")
+        return opened(request)
+
+    monkeypatch.setattr(fetch, "_open", late)
+    assert reachable(wanted) == "" and len(tried) == 3
+
+
+def test_who_asks_again_can_be_stopped(server: Files) -> None:
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(StoppedError):
+        fetch.reachable(replace(need(server), base_url="http://127.0.0.1:1/x"), stop)
+
+
+def test_a_check_adds_up_what_a_race_has_at_once(server: Files, tmp_path: Path) -> None:
+    archive = need(server)
+    whole = archive.uncompressed_bytes or 0
+    assert archive.compressed_bytes is not None
+    second = replace(archive, corpus="more", document_file="documents-2.json", base_url=f"{server.url}/.")
+    both, track = 2 * whole + archive.compressed_bytes, tmp_path / "track"
+
+    def look(bound: int, *needs: CorpusFile, shared: str = "shared") -> None:
+        Racing(tmp_path / "w", tmp_path / shared, bound).corpora.look(needs, track)
+
+    server.content["./documents.json.bz2"] = server.content["documents.json.bz2"]
+    look(both, archive, second)
+    look(both - whole, archive, archive)
+    with pytest.raises(
+        TrackError, match=f"corpus more: no room .*: {both} bytes are needed .*, the bound is {both - 1}"
+    ):
+        look(both - 1, archive, second)
+    first = Racing(tmp_path / "a", tmp_path / "shared")
+    first.link(archive)
+    first.corpora.close()
+    look(1, archive)  # It is there already.
+    with pytest.raises(TrackError, match="no room in") as caught:
+        look(both - 1, second, archive)
+    assert caught.value.reason is Reason.CORPORA_CACHE
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(TrackError, match=r"the volume has \d+"):
+        Racing(tmp_path / "w", tmp_path / "empty").corpora.look([replace(archive, uncompressed_bytes=1 << 62)], track)
+
+
+@pytest.mark.parametrize(
     "base",
     [
         *("https://SECRET@{}/x", "https://bot:SECRET@{}/x", " http://bot:SECRET@{}/x", "//bot:SECRET@{}/x"),
@@ -479,8 +611,9 @@ def test_an_at_sign_elsewhere_is_no_user(url: str) -> None:
 def test_generated_documents_are_made_once(tmp_path: Path) -> None:
     made: list[Path] = []
 
-    def make(into: Path) -> None:
+    def make(into: Path, watch: Callable[[], None]) -> None:
         made.append(into)
+        watch()
         (into / "documents.json").write_bytes(b"{}\n")
 
     for name in ("a", "b"):
@@ -492,6 +625,32 @@ def test_generated_documents_are_made_once(tmp_path: Path) -> None:
         assert digest_with("sha256:1", racing.corpora.used, checksums) == "sha256:1"
         racing.corpora.close()
     assert len(made) == 1
+
+
+def test_generated_documents_are_bounded(tmp_path: Path) -> None:
+    racing = Racing(tmp_path / "w", tmp_path / "shared", 1000)
+    for watched in (True, False):
+
+        def make(into: Path, watch: Callable[[], None], watched: bool = watched) -> None:
+            (into / "documents.json").write_bytes(b"x" * 5000)
+            if watched:
+                watch()
+
+        with pytest.raises(TrackError, match="corpus log_ingest: no room in the volume") as caught:
+            racing.corpora.generated("key", "log_ingest", make, tmp_path / "track")
+        assert caught.value.reason is Reason.CORPORA_CACHE
+        assert not list(tmp_path.glob("shared/entries/*"))
+
+
+def test_a_corpus_without_sizes_that_was_replaced_is_fetched_anew(server: Files, tmp_path: Path) -> None:
+    wanted = replace(need(server, "documents.json"), uncompressed_bytes=None)
+    first = Racing(tmp_path / "a", tmp_path / "shared")
+    first.link(wanted)
+    first.corpora.close()
+    server.content["documents.json"] = DOCUMENTS + b"{}\n"
+    assert Racing(tmp_path / "b", tmp_path / "shared").link(wanted).read_bytes() == DOCUMENTS
+    corrected = replace(wanted, lines=LINES + 1)
+    assert Racing(tmp_path / "c", tmp_path / "shared").link(corrected).read_bytes() == DOCUMENTS + b"{}\n"
 
 
 def test_the_same_name_elsewhere_is_another_corpus(server: Files) -> None:

@@ -124,6 +124,68 @@ def test_what_is_in_use_is_not_evicted(tmp_path: Path) -> None:
     assert keys(tmp_path) == {"b"}
 
 
+@pytest.mark.parametrize("asked", [50, 95], ids=["more than what is in use leaves", "more than the bound"])
+def test_nothing_is_evicted_when_that_is_not_enough(tmp_path: Path, asked: int) -> None:
+    filled, racing, wants = (opened(tmp_path, 90) for _ in range(3))
+    racing.use("raced", of_size(45))
+    for key in ("one", "two", "three"):
+        filled.use(key, of_size(15))
+    filled.close()
+    with pytest.raises(StoreFullError, match="the bound is 90"):
+        wants.use("large", of_size(asked))
+    assert keys(tmp_path) == {"raced", "one", "two", "three"}
+    wants.use("fits", of_size(30))
+    assert keys(tmp_path) == {"raced", "three", "fits"}
+    racing.close()
+    wants.close()
+
+
+def test_what_grows_beyond_the_bound_does_not_wait_for_room(tmp_path: Path) -> None:
+    store = opened(tmp_path, 10)
+    began = time.monotonic()
+    with pytest.raises(StoreFullError):
+        store.use("a", lambda partial: [partial.grow(total) for total in (6, 12)])
+    assert time.monotonic() - began < STALE
+    store.close()
+
+
+def test_who_waits_for_another_says_for_what(tmp_path: Path) -> None:
+    said: list[str] = []
+    other = Claims(tmp_path / "claims", "other", threading.Event(), STALE)
+    other.hold("build-corpus-3f2a")
+    threading.Timer(0.2, other.close).start()
+    store = Store(tmp_path, None, threading.Event(), "pod", STALE, said.append)
+    entry = store.use("corpus-3f2a", of_size(10), "notes/documents.json.bz2")
+    long_ago = time.time() - 8 * 24 * 3600
+    os.utime(entry.path / "hashed", (long_ago, long_ago))
+    store.use("corpus-3f2a", never, "notes/documents.json.bz2")
+    store.close()
+    assert set(said) == {
+        "waiting for another race that fetches notes/documents.json.bz2",
+        "reading notes/documents.json.bz2 against its checksum",
+    }
+
+
+def test_room_is_made_ahead_of_a_program_that_writes_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairlap_race.corpora.store.STEP_BYTES", 40)
+    store = opened(tmp_path, 100)
+    store.use("old", of_size(90))
+    store.close()
+    store = opened(tmp_path, 100)
+
+    def writes(partial: Partial) -> None:
+        for size in (5, 30, 70, 95):
+            (partial.path / "documents.json").write_bytes(b"x" * size)
+            partial.follow()
+            assert "old" not in keys(tmp_path)
+
+    store.use("a", writes)
+    with pytest.raises(StoreFullError):
+        store.use("b", writes)
+    assert keys(tmp_path) == {"a"}
+    store.close()
+
+
 def test_room_that_the_dead_hold_is_waited_for(tmp_path: Path) -> None:
     store = opened(tmp_path, 10)
     store.use("a", of_size(6))

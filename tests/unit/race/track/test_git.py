@@ -37,6 +37,7 @@ AUTHOR = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(track_git, "PAUSES", (0.01,))
+    monkeypatch.setattr(track_git, "MORE_PAUSES", ())
 
 
 def git(*arguments: str, at: Path) -> str:
@@ -258,6 +259,62 @@ def test_a_revision_that_is_not_there(daemon: str, tmp_path: Path) -> None:
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     error = failing(GitSource("http://127.0.0.1:1/x.git", "main", "small"), tmp_path)
     assert error.reason is Reason.TRACK_FETCH_FAILED and "127.0.0.1" in error.message
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+@pytest.mark.parametrize(
+    ("revision", "first"), [("{full}", False), ("{full}", True), ("v2", False)], ids=["again", "first", "a tag"]
+)
+def test_a_server_that_refuses_for_a_while_is_asked_longer_when_the_commit_is_known(
+    dumb: tuple[str, list[str]],
+    served: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    status: int,
+    revision: str,
+    first: bool,
+) -> None:
+    monkeypatch.setattr(track_git, "MORE_PAUSES", (0.01, 0.01, 0.01))
+    asked: list[str] = []
+    answer = SimpleHTTPRequestHandler.do_GET
+
+    def busy(handler: SimpleHTTPRequestHandler) -> None:
+        if handler.path.startswith("/tracks.git/info/refs"):
+            asked.append(handler.path)
+            if len(asked) <= 4:
+                handler.send_error(status)
+                return
+        answer(handler)
+
+    monkeypatch.setattr(SimpleHTTPRequestHandler, "do_GET", busy)
+    source = GitSource(dumb[0], revision.format(full=commit(served, "v2")), "small")
+    if source.revision == "v2" or first:
+        with pytest.raises(TrackError, match=f"returned error: {status}"):
+            fetch(source, tmp_path, threading.Event(), first=first)
+        assert len(asked) == 2
+    else:
+        assert fetched(source, tmp_path).commit == source.revision
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "fatal: unable to access 'https://h/x/': The requested URL returned error: 429",
+        "fatal: unable to access 'https://h/x/': Empty reply from server",
+        "error: RPC failed; curl 28 Operation too slow. Less than 1000 bytes/sec transferred the last 60 seconds",
+        "kex_exchange_identification: Connection closed by remote host",
+    ],
+)
+def test_what_may_pass_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "git").write_text(
+        f'#!/bin/sh\ncase $* in *fetch*) echo >> {tmp_path}/fetches; echo "{words}" >&2; exit 128;; esac\n'
+    )
+    (tools / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    assert failing(GitSource("https://h/x", "main"), tmp_path / "w").reason is Reason.TRACK_FETCH_FAILED
+    assert (tmp_path / "fetches").read_text() == "\n\n"
 
 
 def secret(directory: Path, **files: str) -> Path:
