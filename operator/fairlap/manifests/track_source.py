@@ -7,9 +7,15 @@ from fairlap.api.base import Json
 from fairlap.api.quantity import parse_quantity
 from fairlap.api.spec import GitTrack, Race, Requests, Track
 from fairlap.settings import Settings
-from fairlap_race.contract.specification.race_spec import CorporaSpec, GitSource, RequestsSource, TrackSource
+from fairlap_race.contract.specification.race_spec import (
+    TRACK_MOUNT,
+    CorporaSpec,
+    GitSource,
+    RequestsSource,
+    TrackSource,
+)
 
-TRACK = Path("/track")
+TRACK = TRACK_MOUNT
 REQUESTS = Path("/requests")
 CORPORA = Path("/corpora")
 SAMPLES = Path("/samples")

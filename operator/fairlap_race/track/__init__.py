@@ -2,5 +2,5 @@
 
 `ready` gets it, `ask` describes it. A track's own code runs only in a `child` process, which is where `load` belongs.
 May be imported by `track.check`, `http`, `runner` and `cli`.
-From outside: all but `document_effects`, `git` and `services`.
+From outside: all but `document_effects`, `git`, `lfs` and `services`.
 """

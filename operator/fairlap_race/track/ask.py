@@ -68,7 +68,7 @@ def make_track_record(answer: TrackDescription, found: Ready, spec: RaceSpec) ->
         pipeline_documents=answer.pipeline_documents,
         passed_as=answer.passed_as,
         allowed_errors=spec.allowed_errors,
-        services=services_used(found.path, shared=found.repository is not None),
+        services=services_used(found.path.parent),
         repository=found.repository,
         revision=found.revision,
     )

@@ -12,9 +12,10 @@ from typing import BinaryIO
 
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.request_files.request_lines import MOST_LINE_BYTES, LinesError, RequestLine, read_lines
-from fairlap_race.contract.specification.race_spec import RaceSpec, RequestsSource
+from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, RequestsSource
 from fairlap_race.errors import TrackError
 from fairlap_race.track.git import fetch_commit, is_inside
+from fairlap_race.track.lfs import LFS_POINTER, is_lfs_pointer
 from fairlap_race.track.prepare import LINK_BYTES
 
 FILE = "requests.ndjson"
@@ -52,7 +53,7 @@ def add_requests(spec: RaceSpec, source: RequestsSource, track: Path, work: Path
 
     Raises TrackError when they are not there or are no requests, and StoppedError.
     """
-    there = find_files(source, work, stop, (DOCUMENTS, INDEX))
+    there = find_files(source, work, stop, (DOCUMENTS, INDEX), first=spec.mode is Mode.CHECK)
     found = there.files
     writes = _read(found[source.file], source.file, spec)
     _copy(found[source.file], track / FILE, TEST_MODE_LINES if _is_cut(spec) else None)
@@ -64,13 +65,16 @@ def add_requests(spec: RaceSpec, source: RequestsSource, track: Path, work: Path
     return Replayed(writes, there.repository, there.commit)
 
 
-def find_files(source: RequestsSource, work: Path, stop: threading.Event, beside: tuple[str, ...] = ()) -> Found:
+def find_files(
+    source: RequestsSource, work: Path, stop: threading.Event, beside: tuple[str, ...] = (), *, first: bool = False
+) -> Found:
     """Return where the file of requests is, and those of the names `beside` that lie beside it.
 
+    `first`: as `fetch_commit` has it.
     Raises TrackError when it is not there, and StoppedError.
     """
     if source.git is not None:
-        root, commit = fetch_commit(source.git, work, stop)
+        root, commit = fetch_commit(source.git, work, stop, first=first)
         folder, repository = _inside(root, root / source.git.path), source.git.url
     else:
         assert source.path is not None  # noqa: S101 - parse_spec has seen to it
@@ -86,6 +90,9 @@ def find_files(source: RequestsSource, work: Path, stop: threading.Event, beside
         )
     if source.git is not None:
         found = {name: _inside(root, path) for name, path in found.items()}
+    for name, path in found.items():
+        if is_lfs_pointer(path):
+            raise _invalid(f"race.requests: {name} {LFS_POINTER}; put the files on a volume (race.requests.volume)")
     return Found(found, repository, commit)
 
 

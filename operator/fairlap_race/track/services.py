@@ -27,14 +27,14 @@ _LARGEST_FILE = 2 << 20
 _MOST_FILES, _MOST_BYTES = 5_000, 64 << 20
 
 
-def services_used(track: Path, shared: bool = False) -> tuple[str, ...]:
-    """Return the services that files of the track name, or all when there are too many files to tell.
+def services_used(folder: Path) -> tuple[str, ...]:
+    """Return the services that files below `folder` name, or all when there are too many files to tell.
 
-    `shared`: it may use what stands beside its folder, as tracks of one repository do.
+    Of a track it is the folder that the track's own is in: it may use what stands beside it.
     """
     found: set[str] = set()
     left = _MOST_BYTES
-    for number, path in enumerate(_files(track.parent if shared else track)):
+    for number, path in enumerate(_files(folder)):
         try:
             size = path.stat().st_size
             if size > _LARGEST_FILE and path.suffix == ".ndjson":

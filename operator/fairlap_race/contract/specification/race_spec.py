@@ -30,6 +30,8 @@ MOST_SPEC_BYTES = (128 << 10) - len(f"{SPEC_VARIABLE}=") - 1
 MOST_CANARY_SECONDS = 60
 REQUIRE_TASKS, RACED_AGAIN = "requireTasks", "racedAgain"
 """Fields of tasks that a Comparison writes into its Benchmarks; what the check finds wrong in them begins so."""
+TRACK_MOUNT = Path("/track")
+"""Where the pod has the ConfigMap or the volume of its track."""
 REPLAY = "replay"
 """The builtin track whose requests come from a file."""
 KEY_PER_CLIENT = "create_api_key_per_client"

@@ -22,6 +22,7 @@ from fairlap_race.track.check.finding import FoundError, json_cure, template_cur
 from fairlap_race.track.check.json_paths import task_path
 from fairlap_race.track.check.source_map import Place, Rendered, Templates, unclosed_line
 from fairlap_race.track.check.tasks import check_tasks, load, load_plugins
+from fairlap_race.track.lfs import LFS_POINTER, is_lfs_pointer
 from fairlap_race.track.load import TRACK_FILE, Request, TrackDescription
 
 TEMPLATE_LISTS = (
@@ -100,12 +101,16 @@ def _text_files(templates: Templates) -> list[str]:
         return templates.files(TRACK_FILE)
     except UnicodeDecodeError:
         for path in sorted(templates.track.rglob("*.json")):
-            if path.stat().st_size <= _MOST_TEMPLATE_BYTES:  # a large one is no template, but documents
+            # A large one is no template, but documents.
+            if path.is_file() and path.stat().st_size <= _MOST_TEMPLATE_BYTES:
                 _text(path, path.relative_to(templates.track).as_posix())
         raise
 
 
 def _text(path: Path, name: str) -> str:
+    if is_lfs_pointer(path):
+        cure = "Put the track with the whole file on a volume, or the file into the repository without Git LFS"
+        raise FoundError(Reason.TRACK_INVALID, f"{name} {LFS_POINTER}", cure, (name, 1, ""), "git-lfs")
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

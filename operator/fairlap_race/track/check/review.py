@@ -289,7 +289,10 @@ def _needs_packages(spec: dict[str, Any], missing: str, rendered: Rendered) -> F
     names = ", ".join(map(str, spec.get("dependencies", ())))
     place = rendered.place_of(["dependencies"])
     what = f"{missing}: what the track's own code adds was not checked"
-    cure = f"Install {names} beside Rally; a race image needs them too"
+    cure = (
+        f"Install {names} beside Rally, and a race image needs them too; if it is a module of the track's repository, "
+        "put it beside the track"
+    )
     return finding(None, what, cure, place.as_tuple() if place else None, "dependencies")
 
 
@@ -314,7 +317,7 @@ def _text_counts_of_track(templates: Templates, spec: dict[str, Any]) -> Counter
             found += text_counts(json.loads(templates.render(name, includes=False).text))
         except Exception:  # noqa: S112 - body_errors says what is wrong with it
             continue
-    for path in sorted(templates.track.rglob("*.py")):
+    for path in sorted(filter(Path.is_file, templates.track.rglob("*.py"))):
         found += quoted(path.read_text(encoding="utf-8", errors="replace"))
     return found
 

@@ -140,7 +140,7 @@ class Templates:
         return self._marked(text, name) if mark else text
 
     def _parts(self, pattern: str, base: Path) -> list[tuple[str, str, Path]]:
-        paths = sorted(base.glob(pattern))
+        paths = sorted(filter(Path.is_file, base.glob(pattern)))
         parent = (base / pattern).parent
         return [(p.read_text(encoding="utf-8"), p.relative_to(self.track).as_posix(), parent) for p in paths]
 

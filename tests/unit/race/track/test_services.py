@@ -34,7 +34,7 @@ def test_what_a_repository_shares_counts(tmp_path: Path) -> None:
     (tmp_path / "track").mkdir()
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared/pipelines.json").write_text("geoip")
-    assert services_used(tmp_path / "track") == () and services_used(tmp_path / "track", shared=True) == ("geoip",)
+    assert services_used(tmp_path / "track") == () and services_used(tmp_path) == ("geoip",)
 
 
 def test_too_much_to_tell_is_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
