@@ -8,24 +8,34 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import unicodedata
-from typing import TextIO
+from typing import Final, TextIO
 
 from fairlap.cli.edge.exits import NotWrittenError
 
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode's categories: controls, formats (the direction of text too), halves of characters, separators of lines."""
+_GUARD: Final = "\N{WORD JOINER}"
+"""of no width; it neither steers a terminal nor turns the direction of a text"""
+_GUARDING: Final = re.compile(f"(?<=[@#]){_GUARD}|(?<=[a-z]){_GUARD}(?=://|\\.)", re.IGNORECASE)
+"""where Markdown has it, so that a name becomes no mention and no link: its readers do not know how JSON writes it"""
 
 
 def printable(text: str) -> str:
-    """Return a text of any number of lines with everything invisible but line ends and tabs shown."""
-    return text if text.isascii() and text.isprintable() else "".join(map(_shown, text))
+    """Return a text of any number of lines with everything invisible shown.
+
+    Line ends and tabs stay, and what guards names in Markdown.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _GUARD.join("".join(map(_shown, part)) for part in _GUARDING.split(text))
 
 
 def one_line(text: str) -> str:
-    """Return a text as one line, with its line ends and tabs shown, too."""
-    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+    """Return a text as one line, with its line ends and tabs shown, too, and whatever has no width."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t").replace(_GUARD, json.dumps(_GUARD)[1:-1])
 
 
 def print_text(text: str, out: TextIO | None = None) -> bool:

@@ -148,7 +148,8 @@ def test_a_name_of_others_is_no_formula_no_mention_and_no_element(
     whats = [row["what"] for row in csv.DictReader(io.StringIO(printed(capsys, one, two, "csv")))]
     assert not any(what.startswith(("=", "+", "-", "@")) for what in whats) and any("=HYPERLINK" in w for w in whats)
     text = printed(capsys, one, two, "md")
-    assert not re.search(r"@(?!\\u2060)|(?<!\\)<(?!/?(details|summary)>)", text) and r"\<img src=x\>" in text
+    assert not re.search(r"@(?!\u2060)|(?<!\\)<(?!/?(details|summary)>)", text) and r"\<img src=x\>" in text
+    assert r"\u" not in text, "no reader of Markdown makes a character of it"
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} == {7}
 

@@ -7,6 +7,7 @@ import base64
 import gzip
 import io
 import json
+import re
 import unicodedata
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -24,6 +25,7 @@ from fairlap.cli.edge.exits import CliError
 from fairlap.cli.edge.printable import one_line, printable
 from fairlap.cli.edge.screen import Screen
 from fairlap.cli.tables.text_table import align, columns
+from fairlap.comparison_report.guarded_text import markdown_text
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded.record import KEY_LOG, KEY_RECORD, Outcome, Record
 
@@ -41,6 +43,7 @@ COMPARED = {
 
 
 def steers(text: str) -> list[str]:
+    text = re.sub("(?<=[@#])\u2060|(?<=[a-z])\u2060(?=://|[.])", "", text, flags=re.IGNORECASE)
     return [c for c in text if c not in "\n\t" and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
 
 
@@ -141,6 +144,28 @@ def test_what_is_printable_stays(text: str) -> None:
     assert printable(printable(text)) == printable(text)
     kept = "".join(c for c in text if not steers(c))
     assert printable(kept) == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("search@\u20608, #\u20603 https\u2060://x www\u2060.x", None),
+        ("a\u2060b", "a\\u2060b"), ("@\u2060\u2060", "@\u2060\\u2060"), ("\u2060@", "\\u2060@"),
+        ("x\u2060:", "x\\u2060:"), ("9\u2060.", "9\\u2060."), ("@\u2066", "@\\u2066"), ("#\u200b", "#\\u200b"),
+        ("@\ufeff", "@\\ufeff"), ("#\u200f", "#\\u200f"), ("https\u202e://", "https\\u202e://"),
+        ("\u202e\u2060.", "\\u202e\\u2060."),
+    ],
+)  # fmt: skip
+def test_what_guards_names_in_markdown_is_printed_where_it_does_and_nowhere_else(text: str, shown: str | None) -> None:
+    """A reader of Markdown would show what JSON writes; a word joiner neither steers a terminal nor turns a text."""
+    assert printable(text) == (text if shown is None else shown)
+    assert "\u2060" not in one_line(text), "cells keep their columns"
+
+
+@given(st.text(st.characters() | st.sampled_from("@#wps:/.\u2060\u202e")))
+def test_markdown_is_printed_as_it_was_made(text: str) -> None:
+    made = markdown_text(text.replace("\u2060", ""))
+    assert printable(made).count("\u2060") == made.count("\u2060") and not steers(printable(made))
 
 
 def test_nothing_else_of_the_command_line_prints() -> None:
