@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -28,14 +30,18 @@ def _probe(step: SweepStep, saturated_from: float) -> Task:
     )
 
 
-def searching_race(capacity: float, saturated_from: float = 1e9, **broken: Any) -> Record:
+def searching_race(
+    capacity: float, saturated_from: float = 1e9, *, noise: random.Random | None = None, **broken: Any
+) -> Record:
     """Return a race of a cluster that carries `capacity`, by a load generator that is at its limit from a rate on.
 
-    `broken`: what a probe that broke the objective has besides.
+    `noise`: draws for each probe a capacity that is about a tenth beside it. `broken`: what a probe that broke the
+    objective has besides.
     """
     probes: list[RateProbe] = []
     while (rate := next_rate(SEARCHED, probes)) is not None:
-        probes.append(RateProbe(rate, rate <= capacity))
+        carried = capacity * math.exp(noise.gauss(0, 0.1)) if noise else capacity
+        probes.append(RateProbe(rate, rate <= carried))
     steps = tuple(
         SweepStep(f"search@probe-{number}", target_throughput=probe.rate, kept=probe.kept)
         for number, probe in enumerate(probes, start=1)

@@ -68,6 +68,8 @@ class RaceRecord(Answer):
     """What it measured: of the whole race, then task by task, those of gates first."""
     tasks_left_out: int = 0
     """How many tasks it ran for whose numbers there was no room."""
+    no_capacity: Text = ""
+    """Why it found no capacity to compare, where it looked for one."""
     task_usage: Annotated[list[Measured], AtMost(2000)] = []
     """What the Elasticsearch nodes used during single tasks, to be read beside the numbers; no gate decides by it."""
     target_throughput: Annotated[dict[str, float], AtMost(MOST_NUMBERS)] = {}

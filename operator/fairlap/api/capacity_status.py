@@ -24,6 +24,19 @@ class CapacityRace(Answer):
     """How many it took."""
 
 
+class CapacityRange(Range):
+    """A capacity with the interval of all races, whose ends need not be bounds."""
+
+    low: float
+    """Lower end; with openBelow the lowest rate that was to be tried."""
+    high: float
+    """Upper end; with openAbove the highest rate that was to be tried."""
+    open_below: bool = False
+    """Whether the interval reaches below low: some race has no bound there."""
+    open_above: bool = False
+    """Whether it reaches above high."""
+
+
 class CapacityResult(Answer):
     """The highest rate at which the objective was kept: every other time at this one, as a rule below it."""
 
@@ -33,7 +46,7 @@ class CapacityResult(Answer):
     """What was to be kept, in words."""
     unit: Text = ""
     """Unit of the rates."""
-    rate: Range | None = None
+    rate: CapacityRange | None = None
     """The mean of the races, from the lowest to the highest end of their intervals; absent where it is refused."""
     races: Annotated[list[CapacityRace], AtMost(100)] = []
     """One entry a race."""

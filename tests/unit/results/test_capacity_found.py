@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +18,9 @@ from fairlap.results.aggregate import aggregate, remarks
 from fairlap.results.capacity_found import capacity_result
 from fairlap.results.sweep_curve import sweep_result
 from fairlap_race.contract.recorded.http_record import HttpAnswers
-from fairlap_race.contract.recorded.race_capacity import RaceCapacity, race_capacity
+from fairlap_race.contract.recorded.race_capacity import BOTTLENECK, RaceCapacity, race_capacity
 from fairlap_race.contract.recorded.record import Counts, RallyNumbers, Record
+from fairlap_race.contract.recorded.task_load import TaskLoad
 from fairlap_race.contract.specification.sweep import SweepStep
 
 
@@ -79,6 +82,7 @@ def test_an_end_outside_the_rates_is_not_told_as_a_bound(
     monkeypatch.setattr(capacity_found, "race_capacity", lambda _: edge)
     found = capacity_result([searching_race(300.0)])
     assert found and found.rate and said in found.sentences[0]
+    assert (found.rate.open_below, found.rate.open_above) == (low is None, high is None)
 
 
 @pytest.mark.parametrize(
@@ -122,12 +126,80 @@ def test_what_cannot_be_told() -> None:
     assert high.sentences[0].startswith("9.0.0 has no capacity to be told for search")
 
 
+@pytest.mark.parametrize(
+    ("capacities", "said"),
+    [
+        (
+            (300.0, 301.0, 302.0, 50.0),
+            "in 1 of 4 races (race 4) the objective is not kept at 100 ops/s, the lowest rate that was tried; the "
+            "others found 29[0-9] to 30[0-9] ops/s",
+        ),
+        (
+            (50.0, 5000.0, 50.0),
+            "in 2 of 3 races (race 1, race 3) the objective is not kept at 100 ops/s, the lowest rate that was tried; "
+            "in 1 of 3 races (race 2) the objective is still kept at 1,000 ops/s, the highest rate that was tried",
+        ),
+        ((50.0, 51.0), "the objective is not kept at 100 ops/s, the lowest rate that was tried: write a lower .*from"),
+    ],
+)
+def test_an_odd_race_does_not_speak_for_the_others(capacities: tuple[float, ...], said: str) -> None:
+    found = capacity_result([searching_race(it) for it in capacities])
+    assert found and found.rate is None
+    assert re.fullmatch(said.replace("(", r"\(").replace(")", r"\)"), found.refused), found.refused
+    differ = [it for it in found.sentences if it.startswith("The races differ by more than")]
+    assert len(differ) == (max(capacities) > 2 * min(capacities))
+
+
+@pytest.mark.parametrize(("at_least", "differ"), [(300.0, False), (700.0, True)])
+def test_a_bottleneck_bounds_only_what_is_below_it(at_least: float, differ: bool) -> None:
+    found = capacity_result([searching_race(600.0), searching_race(at_least, saturated_from=250.0)])
+    assert found and "in 1 of 2 races (race 2) the load generator was the bottleneck" in found.refused
+    assert len(found.sentences) == 1 + differ
+
+
+@pytest.mark.parametrize(
+    ("end", "low", "high", "said"),
+    [
+        ("Found", 101.0, 106.0, ""),
+        ("Wide", None, None, "the interval reaches below the lowest rate and above the highest rate"),
+        ("Found", 970.0, None, "the interval reaches above the highest rate"),
+        ("NeverKept", None, 100.0, "the objective is not kept at the lowest rate"),
+        ("LoadGeneratorBottleneck", 101.0, 106.0, "the load generator was the bottleneck"),
+    ],
+)
+def test_why_a_race_has_nothing_to_compare(end: str, low: float | None, high: float | None, said: str) -> None:
+    found = RaceCapacity("search", end, rate=103.0, low=low, high=high, probes=9, unit="ops/s")
+    assert found.why_no_answer == said and (found.answer is None) == bool(said)
+    assert RaceCapacity("search", "Wide").why_no_answer == "no probe was recorded"
+
+
 def test_a_load_generator_at_its_limit_is_no_capacity_of_the_cluster() -> None:
     found = capacity_result([searching_race(300.0, saturated_from=290.0)])
     assert found and found.rate is None and found.races[0].end == "LoadGeneratorBottleneck"
     assert "the load generator was the bottleneck" in found.refused
     fine = capacity_result([searching_race(300.0, saturated_from=700.0)])
     assert fine and fine.rate and fine.races[0].end == "Found", "far above the answer it does not matter"
+
+
+@pytest.mark.parametrize(
+    ("share", "end"), [(0.05, "Wide"), (0.4, "Wide"), *((it, BOTTLENECK) for it in (0.5, 0.95, 1))]
+)
+def test_a_few_probes_at_the_limit_of_the_load_generator_leave_the_rest_its_answer(share: float, end: str) -> None:
+    """Among noise twenty probes of forty break; without most of those that did the capacity would seem higher."""
+    noisy = searching_race(300.0, noise=random.Random(3))
+    whole, steps = race_capacity(noisy), noisy.track.sweep.steps if noisy.track.sweep else ()
+    broken = sorted((step.target_throughput or 0, step.name) for step in steps if not step.kept)
+    at_limit = {name for _, name in broken[: max(1, int(share * len(broken)))]}
+    assert whole and whole.end == "Wide"
+    found = race_capacity(saturated(noisy, at_limit))
+    assert found and found.end == end and (found.answer is None) == (end == BOTTLENECK)
+    assert end == BOTTLENECK or (found.low and found.high and found.low <= 300 <= found.high)
+
+
+def saturated(record: Record, names: set[str]) -> Record:
+    """Return a race whose load generator was at its limit in these probes."""
+    tasks = (replace(it, load=TaskLoad(saturated=True)) if it.task in names else it for it in record.tasks)
+    return replace(record, tasks=tuple(tasks))
 
 
 def numbers(service: float, latency: float | None = 90.0) -> RallyNumbers:
@@ -190,6 +262,17 @@ def test_what_broke_at_the_limit_of_the_load_generator_does_not_count() -> None:
     found = sweep_result([searching_race(300.0, saturated_from=290.0)])
     assert found and {row.used for row in found.rows if row.kept} == {True}
     assert {row.used for row in found.rows if not row.kept} == {False}
+
+
+@pytest.mark.parametrize(("over_http", "said"), [(False, True), (True, False)])
+def test_the_table_of_probes_says_what_the_objective_goes_by(over_http: bool, said: bool) -> None:
+    """Rally's own percentile, which is shown, may lie on the other side of the objective."""
+    records = [searching_race(300.0)]
+    results = Results(sweep=sweep_result(records), capacity=capacity_result(records))
+    one = benchmark("one", succeeded("9.0.0").model_copy(update={"results": results}))
+    one["status"]["environment"] |= {"k6Version": "1.8.0"} if over_http else {}
+    text = sweep_report.curve(one)
+    assert ("goes by the time of one request; the table has Rally's percentiles" in text) is said
 
 
 def test_the_table_says_which_race_and_whether_it_was_kept() -> None:

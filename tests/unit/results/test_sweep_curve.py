@@ -342,6 +342,19 @@ def test_rates_are_drawn_with_latencies_and_not_beside_clients() -> None:
         picture([rates, shown(curve(race()))])
 
 
+def test_one_picture_has_one_unit_and_says_of_which_tasks_it_is() -> None:
+    one, other = shown(curve(race())), shown(curve(race()))
+    other["metadata"]["name"] = "es-9"
+    sweep = other["status"]["results"]["sweep"]
+    sweep["task"] = "aggregate"
+    text = picture([one, other])
+    assert ">throughput (ops/s)<" in text and ">es-8: search<" in text and ">es-9: aggregate<" in text
+    assert "<title>search, aggregate: es-8, es-9</title>" in text
+    sweep["unit"] = "docs/s"
+    with pytest.raises(UsageError, match=r"throughput of es-8 is in ops/s, of es-9 in docs/s: .*one unit"):
+        picture([one, other])
+
+
 def test_no_curve_no_picture() -> None:
     with pytest.raises(UsageError, match=r"has no curve: -o svg is for Benchmarks with race\.sweep"):
         picture([benchmark("es-8", succeeded("8.11.0"))])

@@ -13,7 +13,7 @@ from fairlap.api.names import is_race
 from fairlap.cli.edge import benchmarks as bm
 from fairlap.cli.edge.benchmarks import Benchmark
 from fairlap.cli.tables.main_figures import main_rows
-from fairlap.cli.tables.rows import EVIDENCE, Row, evidence_rows, machine_rows, result_rows
+from fairlap.cli.tables.rows import EVIDENCE, Row, answer_of, evidence_rows, machine_rows, result_rows
 from fairlap.cli.tables.text_table import align
 from fairlap.comparison.facts.race_facts import effective
 from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
@@ -46,7 +46,8 @@ def markdown(benchmarks: Sequence[Benchmark]) -> str:
     head = ["", *(bm.name(b) for b in benchmarks)]
     lines = [_md_line([*map(markdown_text, head)]), _md_line(["---", *("---:" for _ in benchmarks)])]
     lines += [_md_line([*map(markdown_text, [row.label, *row.texts()])]) for row in rows(benchmarks)]
-    below = "".join(f"\n* {markdown_text(sentence)}" for sentence in sentences(benchmarks))
+    said = [*sentences(benchmarks), *answers(benchmarks)]
+    below = "".join(f"\n* {markdown_text(sentence)}" for sentence in said)
     return "\n".join(lines) + (f"\n{below}" if below else "")
 
 
@@ -112,6 +113,12 @@ def sentences(benchmarks: Sequence[Benchmark], *, brief: bool = False) -> list[s
     remarked = brief_remarks(benchmarks) if brief else remarks(benchmarks)
     beside = (reading(benchmarks), in_turn(benchmarks), *noise(benchmarks), *remarked)
     return [sentence for sentence in (*verdicts, *beside, *differ) if sentence]
+
+
+def answers(benchmarks: Sequence[Benchmark]) -> list[str]:
+    """Return what searches for a capacity and sweeps found, in words; a table has that below each one's curve."""
+    found = ((bm.name(benchmark), answer_of(benchmark).get("sentences") or ()) for benchmark in benchmarks)
+    return [f"{name}: {sentence}" for name, said in found for sentence in said]
 
 
 def in_turn(benchmarks: Sequence[Benchmark]) -> str:

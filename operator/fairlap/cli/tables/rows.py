@@ -78,7 +78,7 @@ def _share(cell: Any) -> str:
 
 
 def result_rows(benchmarks: Sequence[Benchmark]) -> list[Row]:
-    """Return the rows of all tasks, pipelines, the store and garbage collection that any Benchmark has."""
+    """Return the rows of all tasks, sweeps, pipelines, the store and garbage collection that any Benchmark has."""
     names = dict.fromkeys(task["task"] for benchmark in benchmarks for task in bm.tasks(benchmark))
     rows = [
         row
@@ -88,6 +88,7 @@ def result_rows(benchmarks: Sequence[Benchmark]) -> list[Row]:
             *_noise_rows(task, [_noise(b, task) for b in benchmarks]),
         )
     ]
+    rows += _answer_rows([answer_of(b) for b in benchmarks])
     pipelines = [_by_name(b, "ingestPipelines") for b in benchmarks]
     for pipeline in dict.fromkeys(name for found in pipelines for name in found):
         of = [found.get(pipeline, {}) for found in pipelines]
@@ -110,6 +111,34 @@ def result_rows(benchmarks: Sequence[Benchmark]) -> list[Row]:
     ):
         rows.append(Row("", what, unit, tuple((found.get("gc") or {}).get(key) for found in results)))
     return [row for row in rows if any(cell is not None for cell in row.cells)]
+
+
+def answer_of(benchmark: Benchmark) -> Mapping[str, Any]:
+    """Return what was found by a search for the capacity, or else by a sweep; {} without both."""
+    results = bm.status(benchmark).get("results") or {}
+    return results.get("capacity") or results.get("sweep") or {}
+
+
+def _answer_rows(found: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    """Yield the capacity, knee and peak of each task that was searched or swept: its steps have rows of their own."""
+    for task in dict.fromkeys(each["task"] for each in found if each.get("task")):
+        of = [each if each.get("task") == task else {} for each in found]
+        unit = next((each["unit"] for each in of if each.get("unit")), "")
+        ranges = [each.get("rate") or each.get("capacity") or {} for each in of]
+        yield Row(task, "capacity", unit, tuple(_capacity(each, it) for each, it in zip(of, ranges, strict=True)))
+        for end, key, is_open in (("from", "low", "openBelow"), ("to", "high", "openAbove")):
+            ends = tuple(None if it.get(is_open) else _float(it.get(key)) for it in ranges)
+            yield Row(task, f"capacity, {end}", unit, ends)
+        yield Row(task, "knee, clients", "", tuple(_float(each.get("kneeClients")) for each in of))
+        yield Row(task, "peak, clients", "", tuple(_float((each.get("peakClients") or {}).get("value")) for each in of))
+
+
+def _capacity(answer: Mapping[str, Any], found: Mapping[str, Any]) -> float | str | None:
+    """Return the capacity, or that there is none, and how the races ended; None where none was asked for."""
+    if found:
+        return _float(found["value"])
+    ends = ", ".join(dict.fromkeys(race["end"] for race in answer.get("races") or ()))
+    return ": ".join(filter(None, ("none", ends))) if answer.get("refused") or answer.get("capacityRefused") else None
 
 
 def _task(benchmark: Benchmark, name: str) -> Mapping[str, Any]:

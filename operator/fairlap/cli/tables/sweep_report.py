@@ -1,4 +1,4 @@
-"""The curve of a sweep as a table, and as the CSV that drnbench writes; pure, standard library only."""
+"""The curve of a sweep as a table, and as the CSV that drnbench writes; pure."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from fairlap.cli.edge import benchmarks as bm
 from fairlap.cli.edge.benchmarks import Benchmark
 from fairlap.cli.edge.exits import UsageError
+from fairlap.cli.tables.rows import answer_of
 from fairlap.cli.tables.text_table import align
 from fairlap.comparison_report.guarded_text import csv_cell
 from fairlap.wording.numerals import NOTHING, digits_for, number
@@ -26,6 +27,15 @@ DRNBENCH = (
 """Columns of drnbench's CSV; behind them one for each HTTP status, with its percentage."""
 ANSWERED, ABORTED = "200", "0"
 _ENOUGH = 10
+_JUDGED = (
+    "Whether the objective was kept goes by the time of one request; the table has Rally's percentiles, which may lie "
+    "between the times of two"
+)
+"""of probes by Rally: beside the objective the table may seem to say the opposite"""
+
+
+def _by_rally(benchmark: Benchmark) -> bool:
+    return not (bm.status(benchmark).get("environment") or {}).get("k6Version")
 
 
 def _sweep(benchmark: Benchmark) -> Mapping[str, Any]:
@@ -59,8 +69,8 @@ def curve(benchmark: Benchmark) -> str:
             for row, cells in zip(rows, lines, strict=True)
         ]
     table = align([head, *lines], left=2 if searched else 1, rule=True)
-    answer = (bm.status(benchmark).get("results") or {}).get("capacity") or found
-    sentences = "".join(f"\n* {sentence}" for sentence in answer.get("sentences") or ())
+    said = [*(answer_of(benchmark).get("sentences") or ()), *([_JUDGED] if searched and _by_rally(benchmark) else [])]
+    sentences = "".join(f"\n* {sentence}" for sentence in said)
     count = f"{len(rows)} {'probes' if searched else 'steps'}"
     return f"{bm.name(benchmark)}: {found.get('task')} in {count}\n\n{table}{sentences}"
 

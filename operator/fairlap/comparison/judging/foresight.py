@@ -23,8 +23,8 @@ class Foreseen(NamedTuple):
 def foresee(spec: ComparisonSpec, variants: Sequence[Named], blocks: Sequence[BlockRecord]) -> Foreseen:
     """Return what the blocks show of gates without a number; `variants`: the baseline first.
 
-    Only a latency that nothing is asked at a rate for is hopeless: the track says so, in each block alike. Numbers of
-    requests may be others in the next block.
+    A latency that nothing is asked at a rate for is hopeless: the track says so, in each block alike. So is a capacity
+    that a race of this block did not find, which every block must have. Numbers of requests may be others in the next.
     """
     baseline, *others = [variant.name for variant in variants]
     numbers = BlockNumbers(blocks, baseline)
@@ -40,7 +40,9 @@ def foresee(spec: ComparisonSpec, variants: Sequence[Named], blocks: Sequence[Bl
             if pairs.obstacle:
                 found.append(f"block {len(blocks)} could not judge {text}")
             if gate in deciding:
-                never = gate.metric in LATENCIES and numbers.is_never_paced(name, gate.task or "")
+                never = gate.metric == "capacity" or (
+                    gate.metric in LATENCIES and numbers.is_never_paced(name, gate.task or "")
+                )
                 hope = hope or not (pairs.obstacle and never)
                 hopeless.append(text)
     return Foreseen(list(dict.fromkeys(found)), "" if hope else "; ".join(dict.fromkeys(hopeless)))

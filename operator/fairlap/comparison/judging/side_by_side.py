@@ -203,8 +203,7 @@ class _Arms:
 
 def _margins(races: Iterable[Raced]) -> dict[Kind, float]:
     """Return the margins of the kinds that decide: of races that look for their capacity that alone."""
-    looked = any(number.kind == Kind.CAPACITY for race in races for number in race.values)
-    return CAPACITY_MARGINS if looked else MARGINS
+    return CAPACITY_MARGINS if any(race.sought for race in races) else MARGINS
 
 
 def _gates(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
@@ -386,7 +385,7 @@ def _left_out(arms: _Arms, common: Sequence[Number], apart: Collection[Number]) 
     """
     deciding = _margins(arms.everyone)
     if Kind.CAPACITY in deciding:
-        sought = {number.task for race in arms.everyone for number in race.values if number.kind == Kind.CAPACITY}
+        sought = {race.sought for race in arms.everyone} - {""}
         without = [task for task in sorted(sought) if Number(task, Kind.CAPACITY) not in common]
         if without:
             yield f"capacity of {_named(without)} decides nothing: not every race found one"

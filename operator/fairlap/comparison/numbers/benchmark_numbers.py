@@ -70,7 +70,7 @@ def race_record(
     valid, reason, message = _validity(status, race, record)
     told = sorted(_numbers(record, table), key=lambda it: it.task not in ("", *gated)) if record else []
     numbers, left_out = whole_tasks(told, MOST_NUMBERS)
-    kept = {it.task for it in numbers}
+    kept, sought = {it.task for it in numbers}, race_capacity(record) if record else None
     return RaceRecord(
         variant=variant,
         benchmark=str(metadata.get("name") or ""),
@@ -82,6 +82,7 @@ def race_record(
         seconds=_number(race.get("seconds")),
         numbers=numbers,
         tasks_left_out=left_out,
+        no_capacity=sought.why_no_answer if sought else "",
         task_usage=list(_task_usage(record, table)),
         target_throughput={task: rate for task, rate in _asked(record).items() if task in kept},
         facts=dict(facts(benchmark, record)) if facts else {},
@@ -124,6 +125,7 @@ def recorded_race(
         sources={**_sources(table), **(RALLYS_RATES if rates_of_rally else _source_of_rates(record))},
         rates=_asked(record),
         judged=True,
+        sought=sought.task if sought else "",
     )
 
 

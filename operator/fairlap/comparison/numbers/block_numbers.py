@@ -1,6 +1,7 @@
 """The numbers of a Comparison's blocks: pair by pair, or why there are none that may decide. Pure."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from statistics import fmean, median
@@ -35,6 +36,8 @@ class RacedNumbers(NamedTuple):
     """operations per second that were asked for, by task"""
     sources: Mapping[str, str] = MappingProxyType({})
     """who told rates, and what the nodes used, by group of columns"""
+    no_capacity: str = ""
+    """why it found no capacity to compare"""
 
 
 _PairedArms = tuple[Sequence[RacedNumbers], Sequence[RacedNumbers]]
@@ -103,6 +106,8 @@ class BlockNumbers:
         if of_all and metric == "throughput":
             missing |= {each: "paced" for each in tasks if self.is_as_planned(contender, each)}
         good = [each for each, why in missing.items() if not why]
+        if metric == "capacity" and "absent" in missing.values():
+            return Pairs(obstacle=_why_no_capacity(arms, (self.baseline, contender)))
         if not good:
             return Pairs(obstacle=_why_none(arms, task, metric, missing))
         one, two = ([_mean(race, good, metric) for race in arm] for arm in arms)
@@ -186,7 +191,10 @@ class BlockNumbers:
 def _numbers(race: RaceRecord) -> RacedNumbers:
     known = {(each.task, each.metric): each for each in race.numbers if math.isfinite(each.value)}
     return RacedNumbers(
-        {key: each for key, each in known.items() if key[1] in METRICS}, race.target_throughput, race.sources
+        {key: each for key, each in known.items() if key[1] in METRICS},
+        race.target_throughput,
+        race.sources,
+        race.no_capacity,
     )
 
 
@@ -233,6 +241,21 @@ def are_alike(baseline: Sequence[float], contender: Sequence[float]) -> bool:
     return slower - faster >= math.log(SCHEDULE_KEPT)
 
 
+def _why_no_capacity(arms: _PairedArms, names: tuple[str, str]) -> str:
+    """Return which races of both found no capacity, why, and what to write instead."""
+    told = []
+    for name, arm in zip(names, arms, strict=True):
+        counts = Counter(race.no_capacity for race in arm if race.no_capacity)
+        told += [f"in {count} of {len(arm)} races of {name} {why}" for why, count in counts.items()]
+    # A block of an operator from before does not say it.
+    unsaid = "results.capacity of each race's Benchmark says why"
+    return (
+        f"not every race of both found a capacity ({'; '.join(told) or unsaid}): write rates in "
+        "template.race.capacity.targetThroughput that leave room on both sides, and give a load generator that was the "
+        "bottleneck more CPU"
+    )
+
+
 def _why_none(arms: _PairedArms, task: str, metric: str, missing: Mapping[str, str]) -> str:
     """Return why there is no number that may decide, and what to write instead; `missing`: why, by task."""
     kind, reasons = METRICS[metric], list(missing.values())
@@ -268,12 +291,6 @@ def _why_none(arms: _PairedArms, task: str, metric: str, missing: Mapping[str, s
         return (
             "not every race of both has it: nothing was written to a device there, or, in turn, what Elasticsearch "
             "tells of its whole device is what all variants wrote; prometheus.url of the chart knows single containers"
-        )
-    if metric == "capacity":
-        return (
-            "not every race of both found a capacity: it lay, or its interval reached, outside "
-            "template.race.capacity.targetThroughput, or the "
-            "load generator was the bottleneck (results.capacity of each race's Benchmark says which)"
         )
     if metric == "cpuSecondsPerOperation":
         return (

@@ -106,6 +106,8 @@ class Raced:
     """operations per second that were asked for, by task; None where that is not known, as of a race.json"""
     judged: bool = False
     """it is a Benchmark's, and was found to count"""
+    sought: str = ""
+    """the task whose capacity it looked for, whether it found one or not"""
     began: str = ""
     """race-timestamp of its race.json; "" where it is not known"""
 

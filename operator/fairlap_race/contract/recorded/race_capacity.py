@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from fairlap_race.contract.recorded.record import Record, Task
 from fairlap_race.contract.recorded.schedule_record import BUSY
-from fairlap_race.contract.specification.capacity_search import CapacitySearch, End, is_sound, what_is_found
+from fairlap_race.contract.specification.capacity_search import (
+    CapacityFound,
+    CapacitySearch,
+    End,
+    is_sound,
+    what_is_found,
+)
 from fairlap_race.contract.specification.sweep import SweepSpec
 
 BOTTLENECK = "LoadGeneratorBottleneck"
 RATE_UNIT = "ops/s"
 """Of a rate that is asked for: a request is one, however many documents or pages a task counts in it."""
+
+_NO_ANSWER: Final[Mapping[str, str]] = {
+    End.NEVER_KEPT: "the objective is not kept at the lowest rate",
+    End.NEVER_BROKEN: "the objective is still kept at the highest rate",
+    BOTTLENECK: "the load generator was the bottleneck",
+}
 
 
 @dataclass(frozen=True)
@@ -41,11 +54,22 @@ class RaceCapacity:
         bounded = self.low is not None and self.high is not None
         return self.rate if self.end in (End.FOUND, End.WIDE) and bounded else None
 
+    @property
+    def why_no_answer(self) -> str:
+        """Why all that is known is a bound, in words; "" where there is an answer."""
+        if self.answer is not None or self.end in _NO_ANSWER:
+            return _NO_ANSWER.get(self.end, "")
+        if self.rate is None:
+            return "no probe was recorded"
+        open_ends = ((self.low, "below the lowest rate"), (self.high, "above the highest rate"))
+        return f"the interval reaches {' and '.join(words for end, words in open_ends if end is None)}"
+
 
 def race_capacity(record: Record) -> RaceCapacity | None:
     """Return what the race found; None where nothing was looked for, or what cannot have been.
 
-    What broke while the load generator was the bottleneck tells nothing of the cluster.
+    What broke while the load generator was the bottleneck tells nothing of the cluster: it is left out, and is the
+    answer where too little else bounds the capacity above.
     """
     swept = record.track.sweep
     if swept is None or swept.search is None or not is_sound(swept.search, swept.probes):
@@ -53,13 +77,25 @@ def race_capacity(record: Record) -> RaceCapacity | None:
     saturated = saturated_probes(record)
     counted = SweepSpec(steps=tuple(it for it in swept.steps if it.kept or it.name not in saturated))
     fair = counted.probes
-    left_out, number, unit = len(swept.probes) > len(fair), len(swept.probes), _unit(record)
+    left_out, number, unit = len(swept.probes) - len(fair), len(swept.probes), _unit(record)
     if not fair:
         return RaceCapacity(swept.task, BOTTLENECK if left_out else End.WIDE, probes=number, unit=unit)
     found = what_is_found(swept.search, fair)
-    end = BOTTLENECK if left_out and found.end in (End.WIDE, End.NEVER_BROKEN) else found.end
-    busy = _busy_clients(record, swept.search, [it.name for it in counted.steps if it.kept is False])
+    broken = [it.name for it in counted.steps if it.kept is False]
+    told = not left_out or _is_of_the_cluster(found, len(broken) + left_out, left_out)
+    end = found.end if told else BOTTLENECK
+    busy = _busy_clients(record, swept.search, broken)
     return RaceCapacity(swept.task, end, found.rate, found.low, found.high, number, unit, busy)
+
+
+def _is_of_the_cluster(found: CapacityFound, broken: int, left_out: int) -> bool:
+    """Tell whether what is found without the probes `left_out` is no answer of the load generator's.
+
+    Among noise most of the `broken` ones must be left: without the others alone the capacity would seem higher.
+    """
+    if found.end is End.WIDE:
+        return found.high is not None and 2 * left_out < broken
+    return found.end is not End.NEVER_BROKEN
 
 
 def saturated_probes(record: Record) -> frozenset[str]:

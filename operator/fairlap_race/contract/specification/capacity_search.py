@@ -147,6 +147,8 @@ def next_rate(search: CapacitySearch, probes: Sequence[RateProbe]) -> float | No
     belief = _believe(search, probes)
     if len(probes) >= MOST_TRIES or belief.found().end is not End.WIDE:
         return None
+    if not any(probe.kept for probe in probes):
+        return search.lowest  # so long nothing above it is worth a look
     rate = belief.quantile(LOWER if len(probes) % 2 else UPPER)
     return min(max(float(f"{rate:.4g}"), search.lowest), search.highest)
 

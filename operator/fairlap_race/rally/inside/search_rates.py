@@ -33,7 +33,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclass
 class ProbeSamples:
-    """The measured requests of one probe, while they come in."""
+    """The requests of one probe, while they come in."""
 
     latencies: list[float] = field(default_factory=list)
     """seconds, of all requests that Rally measured"""
@@ -46,6 +46,10 @@ class ProbeSamples:
         self.failed += not (sample.request_meta_data or {}).get("success", True)
         wait = sample.latency - sample.service_time
         self.drift.add(sample.client_id, sample.request_start, wait, sample.processing_time)
+
+    def join(self, sample: Any) -> None:
+        """Take note of one of Rally's samples of the warm-up, which may hold its client while others are measured."""
+        self.drift.join(sample.client_id, sample.request_start + sample.processing_time)
 
     def measured(self, percentile: str) -> ProbeOutcome:
         """Return what the probe measured, with the nearest rank of `percentile`, as p99."""
@@ -68,8 +72,13 @@ class Searcher:
         """Take in samples of Rally's; `measured` is its type of those that count."""
         for sample in samples:
             name = sample.task.name
-            if sample.sample_type == measured and name in self._sweep.names:
-                self._samples.setdefault(name, ProbeSamples()).add(sample)
+            if name not in self._sweep.names:
+                continue
+            probe = self._samples.setdefault(name, ProbeSamples())
+            if sample.sample_type == measured:
+                probe.add(sample)
+            else:
+                probe.join(sample)
 
     def end(self, names: Sequence[str]) -> None:
         """Judge the probe that ended with a step of the tasks `names`, if it is one."""

@@ -238,6 +238,51 @@ def test_markdown_shows_names_as_they_are() -> None:
     assert shown in text and "http://" not in text
 
 
+def searched(name: str, *capacities: float, end: str = "Found") -> Benchmark:
+    """A Benchmark that looked for a capacity; without any, and that found none."""
+    races = [{"end": end, "rate": rate, "low": rate - 10, "high": rate + 20, "probes": 21} for rate in capacities]
+    found: dict[str, Any] = {"task": "search", "objective": "o", "unit": "ops/s", "races": races or [{"end": end}]}
+    found |= {"rate": {"value": 300.5, "low": 290.5, "high": 320.5}} if capacities else {"refused": "too slow"}
+    one = benchmark(name, succeeded())
+    one["status"]["results"] |= {"capacity": {**found, "sentences": [f"{name} said"]}, "sweep": {"sentences": ["no"]}}
+    return dict(one)
+
+
+def test_a_capacity_is_in_csv_and_markdown() -> None:
+    asked = [searched("es-8", 300.5, 301.0), searched("es-9", end="NeverKept"), TWO[0]]
+    lines = {line[1]: line for line in csv.reader(io.StringIO(report.comma_separated(asked))) if line[0] == "search"}
+    assert [lines["capacity"][place] for place in (2, 3, 8, 13)] == ["ops/s", "300.5", "none: NeverKept", ""]
+    assert [lines["capacity, from"][place] for place in (2, 3, 8, 13)] == ["ops/s", "290.5", "", ""]
+    assert [lines["capacity, to"][place] for place in (2, 3, 8, 13)] == ["ops/s", "320.5", "", ""]
+    text = report.markdown(asked)
+    assert "| search: capacity, ops/s | 300 | none: NeverKept | - |" in text
+    assert "\n* es-8: es-8 said\n* es-9: es-9 said" in text and "es-8: no" not in text
+    asked[0]["status"]["results"]["capacity"]["rate"]["openBelow"] = True
+    lines = {line[1]: line for line in csv.reader(io.StringIO(report.comma_separated(asked))) if line[0] == "search"}
+    assert "capacity, from" not in lines and lines["capacity, to"][3] == "320.5", "an open end is no bound"
+    assert "capacity" not in report.markdown(TWO) and "capacity" not in report.comma_separated(TWO)
+
+
+def test_what_a_sweep_says_is_in_csv_and_markdown() -> None:
+    one = benchmark("es-8", succeeded())
+    one["status"]["results"]["sweep"] = {
+        "task": "search", "unit": "ops/s", "kneeClients": 8.0,
+        "capacity": {"value": 300.0, "low": 250.0, "high": 350.0},
+        "capacityRaces": 3, "peakClients": {"value": 34.5, "low": 30.0, "high": 40.0},
+        "sentences": ["the knee is at 8"],
+    }  # fmt: skip
+    lines = {line[1]: line for line in csv.reader(io.StringIO(report.comma_separated([one, TWO[1]])))}
+    told = {
+        "capacity": "300.0",
+        "capacity, from": "250.0",
+        "capacity, to": "350.0",
+        "knee, clients": "8.0",
+        "peak, clients": "34.5",
+    }
+    assert {what: lines[what][3] for what in told} == told and lines["capacity, to"][8] == ""
+    assert "\n* es-8: the knee is at 8" in report.markdown([one, TWO[1]])
+
+
 def test_json_has_everything() -> None:
     data = json.loads(report.as_json(TWO))
     assert [each["name"] for each in data["benchmarks"]] == ["es-8", "es-9"]

@@ -10,6 +10,13 @@ from fairlap.comparison.judging.foresight import foresee
 
 LATENCY = {"metric": "latencyP99", "margin": 5}
 P99 = {"metric": "serviceTimeP99", "task": "search", "margin": 5}
+SEARCHING = {
+    "elasticsearch": {"version": "9.0.0"},
+    "race": {
+        "track": {"builtin": "log_ingest"},
+        "capacity": {"task": "search", "objective": {"p99": "50ms"}, "targetThroughput": {"from": 20, "to": 500}},
+    },
+}
 THROUGHPUT = {"metric": "throughput", "task": "search", "margin": 5}
 
 
@@ -44,3 +51,34 @@ def test_what_the_first_block_shows(
     for text, part in zip(found.findings, told, strict=True):
         assert text.startswith("block 1 could not judge ") and part in text
     assert not ends or "full load" in found.hopeless
+
+
+@pytest.mark.parametrize(
+    ("why", "gates", "ends"),
+    [
+        (("", "the objective is not kept at the lowest rate"), [], True),
+        (("the load generator was the bottleneck", ""), [{"metric": "capacity", "margin": 10}], True),
+        (("", ""), [], False),
+        (("", "x"), [{"metric": "capacity", "margin": 10}, {"metric": "storeBytes", "margin": 1}], False),
+        (
+            ("", "x"),
+            [{"metric": "capacity", "margin": 10, "policy": "reportOnly"}, THROUGHPUT | {"task": "bulk"}],
+            False,
+        ),
+    ],
+)
+def test_a_capacity_that_one_race_did_not_find_ends_it(
+    why: tuple[str, str], gates: list[dict[str, Any]], ends: bool
+) -> None:
+    """A gate of capacities needs one of every race of every block."""
+    races = []
+    for name, reason in zip((BASELINE, OTHER), why, strict=True):
+        numbers = {("bulk", "throughput"): 100.0, ("", "storeBytes"): 5e6} | (
+            {} if reason else {("search", "capacity"): 300.0}
+        )
+        races.append(a_race(name, numbers).model_copy(update={"no_capacity": reason}))
+    spec = a_spec(gates, template=SEARCHING)
+    found = foresee(spec, variants(), [BlockRecord(number=1, races=races)])
+    assert bool(found.hopeless) == ends and len(found.findings) == any(why)
+    for name, reason in zip((BASELINE, OTHER), why, strict=True):
+        assert not reason or f"(in 1 of 1 races of {name} {reason}): write rates" in found.findings[0]

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from searched_races import searching_race
 
 from fairlap.comparison.judging.side_by_side import is_workload, judge_side_by_side, overall
+from fairlap.comparison.numbers.benchmark_numbers import recorded_race
 from fairlap.comparison.numbers.race_numbers import Kind, NotARaceError, Number, Raced, read_race, untold
 from fairlap.comparison.terms.verdicts import ComparisonVerdict
 from fairlap.statistics.gates import GateFinding, GateVerdict
@@ -511,3 +513,31 @@ def test_a_rate_that_one_side_does_not_keep_counts() -> None:
     assert line.what == "throughput, geometric mean of 2 tasks"
     assert line.finding and line.finding.verdict == "Regressed"
     assert not any("a rate was asked for" in text for text in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("capacities", "verdict"),
+    [
+        ((5000.0, 5000.0), "Inconclusive"),  # both carried all that was tried
+        ((50.0, 50.0), "Inconclusive"),
+        ((5000.0, 300.0), "Inconclusive"),
+        ((300.0, 420.0), "Improved"),
+    ],
+)
+def test_races_that_look_for_their_capacity_decide_by_nothing_else(
+    capacities: tuple[float, float], verdict: str
+) -> None:
+    """What was indexed before the probes is faster by a third in all races of the contender."""
+    sides = []
+    for side, capacity in enumerate(capacities):
+        races = []
+        for number in range(3):
+            of = searching_race(capacity * (1 + number / 50))
+            tasks = [replace(it, rate=(50 + 20 * side) * (1 + number / 1000)) for it in of.tasks if it.task == "bulk"]
+            record = replace(of, tasks=(*tasks, *(it for it in of.tasks if it.task != "bulk")))
+            races.append(recorded_race(f"{side} {number}", record, {}))
+        sides.append(races)
+    found = judge_side_by_side(*sides)
+    assert found.verdict == verdict and [line.kind for line in found.gates] == [Kind.CAPACITY] * (verdict == "Improved")
+    told = "capacity of search decides nothing: not every race found one" in found.notes
+    assert told == (verdict == "Inconclusive")

@@ -286,7 +286,16 @@ def test_of_a_search_the_capacity_is_compared_and_no_probe() -> None:
     "record", [searching_race(50.0), searching_race(5000.0), searching_race(300.0, saturated_from=290.0)]
 )
 def test_a_bound_is_no_capacity_to_compare(record: Record) -> None:
-    assert ("search", "capacity") not in values(race_record(BENCHMARK, config_map(record), "8.11.0"))
+    found = race_record(BENCHMARK, config_map(record), "8.11.0")
+    assert ("search", "capacity") not in values(found) and found.no_capacity
+    assert RaceRecord.model_validate_json(found.model_dump_json(by_alias=True)) == found
+
+
+def test_the_record_of_a_block_says_why_a_race_has_no_capacity() -> None:
+    told = [
+        race_record(BENCHMARK, config_map(it), "v").no_capacity for it in (searching_race(50.0), searching_race(300.0))
+    ]
+    assert told == ["the objective is not kept at the lowest rate", ""]
 
 
 def test_a_race_to_be_put_beside_others_has_the_numbers_of_its_record() -> None:

@@ -67,6 +67,19 @@ def test_a_capacity_below_the_rates_is_said_after_a_few_probes() -> None:
     assert {probe.rate for probe in probes} == {100.0}, "nothing above is tried"
 
 
+@pytest.mark.parametrize(
+    ("highest", "resolution"),
+    [(2.0, 0.5), (10.0, 0.02), (100.0, 0.05), (1e4, 0.01)],
+)
+def test_nothing_above_the_lowest_rate_is_tried_until_it_is_kept(highest: float, resolution: float) -> None:
+    """Accidents at one probe of a hundred weigh more than what lies just below, where the rates are far apart."""
+    search, probes = CapacitySearch(lowest=1.0, highest=highest, resolution=resolution), []
+    while (rate := next_rate(search, probes)) is not None:
+        probes.append(RateProbe(rate, False))
+    assert {probe.rate for probe in probes} == {1.0} and len(probes) <= 5
+    assert what_is_found(search, probes).end is End.NEVER_KEPT
+
+
 def test_a_capacity_above_the_rates_is_said() -> None:
     probes, found = searched(WIDE, 4000.0, 0.5, random.Random(1))
     assert found == CapacityFound(End.NEVER_BROKEN, low=1000.0) and len(probes) <= 10

@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from fairlap_race.contract.codec import encode
+from fairlap_race.contract.recorded.record import Task
 from fairlap_race.contract.recorded.track_record import TrackRecord, TrackTask
 from fairlap_race.contract.specification.capacity_search import CapacitySearch, is_kept
 from fairlap_race.contract.specification.sweep import SEARCH, SweepSpec, search_steps
 from fairlap_race.rally.inside import search_rates
 from fairlap_race.rally.inside.steps_in_the_track import SWEEP
+from fairlap_race.rally.schedule import Drift
 from fairlap_race.rally.sweep_steps import PAUSE
 
 ABOUT = CapacitySearch(lowest=10.0, highest=100.0, resolution=0.2, percentile="p50", millis=50.0)
@@ -87,6 +89,39 @@ def test_clients_that_begin_all_at_once_keep_the_objective() -> None:
             )  # fmt: skip
     found = probe.measured("p99")
     assert found.millis == pytest.approx(45.28) and is_kept(about, found)
+
+
+@pytest.mark.parametrize("case", ["a client hangs in its warm-up", "the warm-up leaves a backlog", "neither"])
+def test_a_probe_is_judged_by_the_schedule_that_its_record_has(case: str, tmp_path: Path) -> None:
+    """Eight clients with ten requests a second each, of which the first 5 s are the warm-up."""
+    sent, step = [], PLANNED.steps[0].name
+    for client in range(8):
+        hangs = case == "a client hangs in its warm-up" and client == 7
+        end = 40.0 if hangs else 11.0 if case == "the warm-up leaves a backlog" else 4.95
+        sent.append(_timed(step, client, 4.9, 0.0, end - 4.9, kind=TYPES.Warmup))
+        for number in range(0 if hangs else 50, 0 if hangs else 350):
+            due = number / 10 + client / 80
+            start = max(due, end)
+            end = start + 0.05
+            sent.append(_timed(step, client, start, start - due, 0.05))
+    searcher, drift = search_rates.Searcher(tmp_path, PLANNED, replace(ABOUT, millis=60.0)), Drift()
+    searcher.add(sent, TYPES.Normal)
+    searcher.end([step])
+    for it in sent:
+        if it.sample_type == TYPES.Normal:
+            drift.add(it.client_id, it.request_start, it.latency - it.service_time, it.processing_time)
+        else:
+            drift.join(it.client_id, it.request_start + it.processing_time)
+    recorded = Task(schedule_share=drift.share(), schedule=drift.record())
+    (judged,) = search_rates.read_search(tmp_path, PLANNED).steps
+    assert judged.kept is recorded.keeps_schedule is (case == "neither")
+
+
+def _timed(name: str, client: int, start: float, wait: float, took: float, kind: int = TYPES.Normal) -> Any:
+    return SimpleNamespace(
+        task=SimpleNamespace(name=name), sample_type=kind, latency=wait + took, service_time=took,
+        processing_time=took, client_id=client, request_start=start, request_meta_data={"success": True},
+    )  # fmt: skip
 
 
 def test_a_probe_without_an_answer_keeps_nothing(tmp_path: Path) -> None:
