@@ -21,6 +21,7 @@ from fairlap.api.comparison_status import (
     ContenderStatus,
     GateStatus,
 )
+from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
 from fairlap.api.names import COMPARISON_KIND
 from fairlap.api.phases import OVER
 from fairlap.api.status import RemarkStatus
@@ -158,19 +159,26 @@ class ComparisonView:
 
     @cached_property
     def _units(self) -> dict[tuple[str, str], set[str]]:
-        found: dict[tuple[str, str], set[str]] = {}
-        for each in (number for block in self.blocks for race in block.races for number in race.numbers):
-            if each.unit:
-                found.setdefault((each.task, each.metric), set()).add(each.unit)
-        return found
+        # Where races that count tell a number, void ones cannot spoil it.
+        return _units_in(self.blocks) | _units_in(self.valid_blocks)
 
     def unit(self, task: str, metric: str) -> str:
-        """Return the unit of a number: that of its task where all races agree on one, else the metric's."""
-        units = self._units.get((task, metric), ())
-        return next(iter(units)) if len(units) == 1 else words_of(metric).unit
+        """Return the unit of a number: that of its task, else the metric's; "" where races disagree."""
+        if self.told_apart(task, metric):
+            return ""
+        return next(iter(self._units.get((task, metric), ())), words_of(metric).unit)
+
+    def told_apart(self, task: str, metric: str) -> bool:
+        """Return whether races tell a number in different units (docs/s and MB/s), so that nothing can compare it."""
+        return len(self._units.get((task, metric), ())) > 1
 
     def value_of(self, gate: GateStatus, block: RanBlock, variant: str) -> float | None:
-        """Return a gate's number in a race: of its task, of the whole race, or the geometric mean over its tasks."""
+        """Return a gate's number in a race: of its task, of the whole race, or the geometric mean over its tasks.
+
+        None where there is none, or where races tell it in different units.
+        """
+        if any(self.told_apart(task, gate.metric) for task in gate.tasks or [gate.task]):
+            return None
         if gate.task or not gate.tasks:
             return self.number(block, variant, gate.task, gate.metric)
         logs = []
@@ -180,6 +188,12 @@ class ComparisonView:
                 return None
             logs.append(math.log(value))
         return math.exp(fmean(logs))
+
+    @property
+    def decides_nothing(self) -> bool:
+        """Return whether GatePassed says no more than that no gate decides: then none is passed either."""
+        status, reason, _ = self.condition(ComparisonCondition.GATE_PASSED)
+        return status != "False" and reason == ComparisonReason.NOTHING_TO_DECIDE
 
     @property
     def headline(self) -> str:
@@ -303,6 +317,14 @@ def text_at(data: Any, *path: str) -> str:
     for key in path:
         data = data.get(key) if isinstance(data, dict) else None
     return "" if data is None or isinstance(data, dict | list) else str(data)
+
+
+def _units_in(blocks: Iterable[RanBlock]) -> dict[tuple[str, str], set[str]]:
+    found: dict[tuple[str, str], set[str]] = {}
+    for each in (number for block in blocks for race in block.races for number in race.numbers):
+        if each.unit:
+            found.setdefault((each.task, each.metric), set()).add(each.unit)
+    return found
 
 
 def _blocks(status: ComparisonStatus, records: Iterable[BlockRecord]) -> Iterator[RanBlock]:

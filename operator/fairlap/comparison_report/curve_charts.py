@@ -99,7 +99,9 @@ def _percentile_curves(
 
 
 def rate_curves(view: ComparisonView, shown: Mapping[str, Appearance], number: str, task: str) -> Markup | None:
-    """Return a task's throughput over its time, all races begun at 0."""
+    """Return a task's throughput over its time, all races begun at 0; None where it is short or in different units."""
+    if view.told_apart(task, "throughput"):
+        return None
     races = {name: [race for race in _curves(view, name, task, rates) if race] for name in view.arms}
     longest = max((x for each in races.values() for race in each for x, _ in race), default=0.0)
     if longest < _SHORTEST_SECONDS:

@@ -14,7 +14,7 @@ from fairlap.comparison_report.curve_charts import CurvesOf, latency_curves, rat
 from fairlap.comparison_report.forest_plot import forest, reach_of
 from fairlap.comparison_report.markup import Child, Markup, element, shortened
 from fairlap.comparison_report.metric_words import RESOURCES, words_of
-from fairlap.comparison_report.race_charts import joined, run_order
+from fairlap.comparison_report.race_charts import began_at, joined, run_order
 from fairlap.comparison_report.report_sections import section
 from fairlap.comparison_report.style_sheet import STYLE
 from fairlap.comparison_report.svg_parts import Appearance, legend, looks
@@ -145,10 +145,11 @@ def _order(view: ComparisonView, shown: Mapping[str, Appearance]) -> Markup | No
     ]
     seed = f", drawn from the seed {view.status.seed}" if view.status.seed is not None else ""
     note = f"The order in each block{seed}: each variant is as often first, second … as any other, as far as that goes."
+    days = "; the day stands where it changes" if any(" " in time for time in began_at(view)) else ""
     return section(
         "order",
         "In which order they ran",
-        element("p", note, class_="note"),
+        element("p", f"{note} Times are UTC{days}.", class_="note"),
         chart,
         element("ul", lost) if lost else None,
     )

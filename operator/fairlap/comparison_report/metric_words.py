@@ -43,6 +43,8 @@ VERDICT_SIGNS: Final = {
 }
 
 
+NO_GATE: Final = "nothing to decide"
+"""of the gates, where all of them are only reported"""
 DISAGREE: Final = "variants disagree"
 """Mixed, and no variant of its own is: one is better, another worse."""
 

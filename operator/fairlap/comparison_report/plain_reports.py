@@ -16,7 +16,7 @@ from fairlap.api.comparison_status import ContenderStatus, DifferenceStatus, Gat
 from fairlap.comparison_report.comparison_view import ComparisonView, label_of, read_view, unit_of
 from fairlap.comparison_report.guarded_text import csv_cell, markdown_text
 from fairlap.comparison_report.markup import Attribute, Child, Markup, element, shortened
-from fairlap.comparison_report.metric_words import VERDICT_SIGNS, VERDICT_WORDS, amount
+from fairlap.comparison_report.metric_words import NO_GATE, VERDICT_SIGNS, VERDICT_WORDS, amount, words_of
 from fairlap.comparison_report.report_data import manifest
 from fairlap.wording.counts import counted
 from fairlap.wording.durations import duration
@@ -104,14 +104,15 @@ def report_csv(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
     view = read_view(comparison, blocks)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["block", "attempt", "position", "variant", "task", "metric", "value", "valid", "reason"])
+    writer.writerow(["block", "attempt", "position", "variant", "task", "metric", "value", "valid", "reason", "unit"])
     for block in view.blocks:
         for place, race in enumerate(block.races, start=1):
             counts = "true" if block.valid and race.valid else "false"
             reason = csv_cell("" if block.valid else block.cause)
             for each in race.numbers:
                 names = [csv_cell(race.variant), csv_cell(each.task), csv_cell(each.metric)]
-                writer.writerow([block.number, block.attempt, place, *names, repr(each.value), counts, reason])
+                told = [repr(each.value), counts, reason, csv_cell(each.unit or words_of(each.metric).unit)]
+                writer.writerow([block.number, block.attempt, place, *names, *told])
     return out.getvalue()
 
 
@@ -137,6 +138,8 @@ def report_junit(comparison: Json, blocks: Sequence[BlockRecord]) -> str:
 
 def _state_word(view: ComparisonView, condition: str) -> str:
     status, _, _ = view.condition(condition)
+    if condition == "GatePassed" and view.decides_nothing:
+        return NO_GATE
     words = ("passed", "not passed") if condition == "GatePassed" else ("yes", "no")
     return {"True": words[0], "False": words[1]}.get(
         status, "not decided" if condition == "GatePassed" else "not known"

@@ -83,15 +83,13 @@ def run_order(view: ComparisonView, shown: Mapping[str, Appearance], number: str
     if not view.blocks:
         return None
     places = max((len(block.races) for block in view.blocks), default=1) or 1
-    parts = []
+    parts, began = [], began_at(view)
     for line, block in enumerate(view.blocks):
         y = line * (_STRIP + _GAP) + 16
         dead = "" if block.valid else " void"
         parts.append(element("rect", x=1, y=y - 14, width="99.5%", height=_STRIP, class_=f"strip{dead}"))
-        began = block.races[0].started_at[11:16] if block.races else ""
-        parts.append(
-            _two_lines(f"Block {block.number}" if block.valid else f"{block.number}: void", began, 0.015, y, 0)
-        )
+        name = f"Block {block.number}" if block.valid else f"{block.number}: void"
+        parts.append(_two_lines(name, began[line], 0.015, y, 0))
         for place, race in enumerate(block.races):
             share = 0.2 + 0.8 * place / places
             look = shown.get(race.variant) or Appearance(0, 0, "")
@@ -112,6 +110,18 @@ def run_order(view: ComparisonView, shown: Mapping[str, Appearance], number: str
         legend(dict(shown), view.arms, "crossed out: does not count"),
         figure(number, "Races in the order in which they ran, a line a block", text, parts, numbers, height=height),
     )
+
+
+def began_at(view: ComparisonView) -> list[str]:
+    """Return when each block began, in UTC: with month and day where they change, if not all began on one day."""
+    told = [block.races[0].started_at if block.races else "" for block in view.blocks]
+    days = [time[5:10] for time in told]
+    several = len({*filter(None, days)}) > 1
+    shown, last = [], ""
+    for day, time in zip(days, told, strict=True):
+        shown.append(f"{day} {time[11:16]}" if several and day not in ("", last) else time[11:16])
+        last = day or last
+    return shown
 
 
 def _two_lines(first: str, second: str, share: float, y: float, x: float) -> Markup:
@@ -141,4 +151,4 @@ def _summary(view: ComparisonView, found: Mapping[tuple[str, str], float | None]
         values = [each for block in view.valid_blocks if (each := found[block.label, name]) is not None]
         if values:
             parts.append(f"{name}: {amount(min(values), unit)} to {amount(max(values), unit)} in {len(values)} races")
-    return "; ".join(parts) + "."
+    return "; ".join(parts) + "." if parts else "No race counts."

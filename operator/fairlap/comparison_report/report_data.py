@@ -233,7 +233,9 @@ def _summary_row(view: ComparisonView, task: str, metric: str) -> list[Child] | 
     }
     if not any(by_arm.values()):
         return None
-    label = [element("strong", task), " ", words_of(metric).words] if task else words_of(metric).words
+    label: list[Child] = [element("strong", task), " ", words_of(metric).words] if task else [words_of(metric).words]
+    if view.told_apart(task, metric):
+        return [[*label, ", told in different units"], *("–" for _ in view.arms), *("–" for _ in view.arms[1:])]
     medians = [amount(median(values.values()), unit) if values else "–" for values in by_arm.values()]
     base = by_arm.get(view.baseline, {})
     return [label, *medians, *(_mean_change(base, by_arm[name]) for name in view.arms[1:])]
@@ -253,7 +255,7 @@ def _race_by_race(view: ComparisonView) -> Markup:
     if len(keys) * len(columns) > MOST_CELLS:
         return element("p", f"{len(keys)} numbers of {len(columns)} races are too many for a table here.")
     head = ["Number", *(f"{block.label}: {race.variant}{'' if block.valid else ' (void)'}" for block, race in columns)]
-    by_race = [{(each.task, each.metric): each.value for each in race.numbers} for _, race in columns]
+    by_race = [{(each.task, each.metric): each for each in race.numbers} for _, race in columns]
     rows = list(_rows(view, keys, by_race))
     return element(
         "details",
@@ -264,8 +266,9 @@ def _race_by_race(view: ComparisonView) -> Markup:
 
 
 def _rows(
-    view: ComparisonView, keys: list[tuple[str, str]], by_race: list[dict[tuple[str, str], float]]
+    view: ComparisonView, keys: list[tuple[str, str]], by_race: list[dict[tuple[str, str], Measured]]
 ) -> Iterator[list[Child]]:
     for task, metric in keys:
         label = f"{task} {words_of(metric).words}".strip()
-        yield [label, *(amount(each.get((task, metric)), view.unit(task, metric)) for each in by_race)]
+        found = [each.get((task, metric)) for each in by_race]
+        yield [label, *(amount(it.value, it.unit or view.unit(task, metric)) if it else "–" for it in found)]

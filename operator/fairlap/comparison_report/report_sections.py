@@ -10,7 +10,7 @@ from statistics import fmean
 from fairlap.api.comparison_status import DifferenceStatus, GateStatus
 from fairlap.comparison_report.comparison_view import ComparisonView, label_of, text_at, unit_of
 from fairlap.comparison_report.markup import Child, Markup, element
-from fairlap.comparison_report.metric_words import VERDICT_SIGNS, VERDICT_WORDS, amount, words_of
+from fairlap.comparison_report.metric_words import NO_GATE, VERDICT_SIGNS, VERDICT_WORDS, amount, words_of
 from fairlap.comparison_report.svg_parts import table
 from fairlap.statistics.gates import smallest_visible
 from fairlap.statistics.sentences import about_so_many
@@ -203,6 +203,8 @@ def _condition(view: ComparisonView, kind: str, name: str, word: str, *, unknown
     if status not in ("True", "False"):
         return name, message or unknown
     shown = f"✓ {word}" if status == "True" else f"✕ not {word}"
+    if kind == "GatePassed" and view.decides_nothing:
+        shown = NO_GATE
     return name, [element("strong", shown), f" – {message or reason}"]
 
 

@@ -23,6 +23,8 @@ class _Dot(NamedTuple):
     """One race in one step."""
 
     size: float
+    down: bool
+    """whether it was raced on the way down, and is not joined to the others"""
     value: float
     unit: str
     title: str
@@ -31,8 +33,7 @@ class _Dot(NamedTuple):
 def sweep_curves(view: ComparisonView, shown: Mapping[str, Appearance]) -> Markup | None:
     """Return throughput and times of the template's sweep by clients or rate; None without a sweep or a number."""
     sweep = ((view.spec.get("template") or {}).get("race") or {}).get("sweep")
-    task = sweep.get("task") if isinstance(sweep, Mapping) else None
-    if not task:
+    if not isinstance(sweep, Mapping) or not (task := sweep.get("task")):
         return None
     charts = [
         chart
@@ -41,9 +42,10 @@ def sweep_curves(view: ComparisonView, shown: Mapping[str, Appearance]) -> Marku
     ]
     if not charts:
         return None
+    way = " of the way up, the way down is not joined" if sweep.get("order") == "upAndDown" else ""
     note = (
-        "Each sign is one race in one step; the line joins the medians. Steps in which the load generator was the "
-        "bottleneck are among them: each Benchmark's results.sweep says which do not count."
+        f"Each sign is one race in one step; the line joins the medians{way}. Steps in which the load generator was "
+        "the bottleneck are among them: each Benchmark's results.sweep says which do not count."
     )
     return section(
         "sweep", "Curves of the sweep", element("p", note, class_="note"), legend(dict(shown), view.arms),
@@ -53,7 +55,8 @@ def sweep_curves(view: ComparisonView, shown: Mapping[str, Appearance]) -> Marku
 
 def _chart(view: ComparisonView, shown: Mapping[str, Appearance], number: str, task: str, metric: str) -> Markup | None:
     dots = {name: found for name in view.arms if (found := _dots(view, name, task, metric))}
-    if not dots:
+    units = {dot.unit for each in dots.values() for dot in each}
+    if len(units) != 1 or any(view.told_apart(step, metric) for step in _steps(view, task)):
         return None
     sizes = sorted({dot.size for each in dots.values() for dot in each})
     by_rate = any(each.startswith(f"{task}@") and "/s" in each[len(task) :] for each in _tasks(view))
@@ -73,14 +76,15 @@ def _chart(view: ComparisonView, shown: Mapping[str, Appearance], number: str, t
     middles = {name: _middles(each) for name, each in dots.items()}
     for name, each in dots.items():
         look, middle = shown[name], middles[name]
-        line = frame.path([(at(size), value) for size, value in middle.items()])
-        drawn.append(element("path", d=line, class_=f"line {look.classes}", stroke_dasharray=look.dash or None))
+        if upwards := [(at(size), value) for (size, down), value in middle.items() if not down]:
+            line = frame.path(upwards)
+            drawn.append(element("path", d=line, class_=f"line {look.classes}", stroke_dasharray=look.dash or None))
         drawn += [marker(look, frame.at_x(at(dot.size)), frame.at_y(dot.value), dot.title) for dot in each]
-    unit = next(dot.unit for each in dots.values() for dot in each)
+    unit = units.pop()
     what = f"{words_of(metric).words} of {task}"
     rows = [
-        [f"{size:g}", *(digits(middle[size]) if size in middle else "–" for middle in middles.values())]
-        for size in sizes
+        [_label(*step), *(digits(middle[step]) if step in middle else "–" for middle in middles.values())]
+        for step in sorted({step for middle in middles.values() for step in middle})
     ]
     numbers = table([below.capitalize(), *middles], rows, f"{what} by {below}, medians")
     told = "; ".join(
@@ -98,17 +102,26 @@ def _tasks(view: ComparisonView) -> list[str]:
 
 def _dots(view: ComparisonView, name: str, task: str, metric: str) -> list[_Dot]:
     """Return each race of a variant in each step, upwards."""
-    step = re.compile(rf"{re.escape(task)}@([0-9.e+]+)(?:/s)?(-down)?")
-    names = _tasks(view)
-    found: list[_Dot] = []
+    steps, found = _steps(view, task), list[_Dot]()
     for block in view.valid_blocks:
-        for each in names:
-            if (match := step.fullmatch(each)) and (value := view.number(block, name, each, metric)) is not None:
+        for each, (size, down) in steps.items():
+            if (value := view.number(block, name, each, metric)) is not None:
                 unit = view.unit(each, metric)
                 told = f"{name}, block {block.label}, {each}: {digits(value)} {unit}".strip()
-                found.append(_Dot(float(match[1]), value, unit, told))
+                found.append(_Dot(size, down, value, unit, told))
     return sorted(found)
 
 
-def _middles(dots: list[_Dot]) -> dict[float, float]:
-    return {size: median(dot.value for dot in dots if dot.size == size) for size in sorted({dot.size for dot in dots})}
+def _steps(view: ComparisonView, task: str) -> dict[str, tuple[float, bool]]:
+    """Return of each step its size, and whether it was raced on the way down."""
+    step = re.compile(rf"{re.escape(task)}@([0-9.e+]+)(?:/s)?(-down)?")
+    return {name: (float(match[1]), bool(match[2])) for name in _tasks(view) if (match := step.fullmatch(name))}
+
+
+def _middles(dots: list[_Dot]) -> dict[tuple[float, bool], float]:
+    steps = sorted({(dot.size, dot.down) for dot in dots})
+    return {step: median(dot.value for dot in dots if (dot.size, dot.down) == step) for step in steps}
+
+
+def _label(size: float, down: bool) -> str:
+    return f"{size:g}{' (downwards)' if down else ''}"

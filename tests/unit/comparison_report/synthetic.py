@@ -98,11 +98,12 @@ class Made:
         jitter = math.exp(self.random.gauss(0, self.noise / math.sqrt(2)))
         numbers, times, rates = [], [], []
         asked = {self.tasks[0]: rate} if (rate := self.asked.get(name.rstrip(TWIN))) else {}
+        first = self.tasks[0].partition("@")[0]
         for step, task in enumerate(self.tasks):
             scale = drift * jitter * math.exp(self.random.gauss(0, self.noise / 3)) * (1 + 0.4 * step)
             for metric, base in BASES.items():
                 factor = effects.get(metric, 1.0) * (1 / scale if metric == "throughput" else scale)
-                unit = ("docs/s" if step == 0 else "ops/s") if metric == "throughput" else ""
+                unit = ("docs/s" if task.partition("@")[0] == first else "ops/s") if metric == "throughput" else ""
                 numbers.append(Measured(task=task, metric=metric, value=base * factor, unit=unit))
             p50 = BASES["serviceTimeP50"] * effects.get("serviceTimeP50", 1.0) * scale
             points = [

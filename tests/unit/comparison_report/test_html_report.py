@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
+from statistics import median
 from typing import Any
 
 import pytest
@@ -15,7 +17,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.comparison_report.page import Page
-from tests.unit.comparison_report.synthetic import CASES, HOSTILE, Made, made_once
+from tests.unit.comparison_report.synthetic import CASES, HOSTILE, SLOW, Made, condition, made_once
 
 from fairlap.api.block_record import BlockRecord, Curve, Measured, RaceRecord
 from fairlap.api.names import MAX_VARIANTS
@@ -24,6 +26,7 @@ from fairlap.comparison_report.comparison_view import NotAComparisonError, read_
 from fairlap.comparison_report.html_report import report_html
 from fairlap.comparison_report.report_data import manifest
 from fairlap.comparison_report.svg_parts import looks
+from fairlap.wording.numerals import digits
 
 every = pytest.mark.parametrize("name", CASES)
 
@@ -418,6 +421,125 @@ def test_the_curves_of_a_sweep_are_drawn_with_every_race() -> None:
     assert chart.count('class="mark ') == 2 * 3 * len(steps), "a sign for each race"
     without = Made({"9.0.0": {"throughput": 1.1}}, tasks=steps, blocks=3, twin=False)
     assert '<section id="sweep"' not in report_html(without.comparison, without.blocks)
+
+
+def test_the_way_down_of_a_sweep_is_not_joined_to_the_way_up() -> None:
+    up = [f"search@{clients}" for clients in (1, 2, 4)]
+    made = Made({"9.0.0": {}}, tasks=[*up, *(f"{step}-down" for step in up[::-1])], blocks=3, twin=False)
+    made.comparison["spec"]["template"]["race"]["sweep"] = {
+        "task": "search",
+        "clients": [1, 2, 4],
+        "order": "upAndDown",
+    }
+    plain = Made({"9.0.0": {}}, tasks=up, blocks=3, twin=False)
+    plain.comparison["spec"]["template"]["race"]["sweep"] = {"task": "search", "clients": [1, 2, 4]}
+    both, alone = (
+        report_html(each.comparison, each.blocks).partition('<section id="sweep"')[2].partition("</section>")[0]
+        for each in (made, plain)
+    )
+    chart, other = (each.partition("<figure")[2].partition("</figure>")[0] for each in (both, alone))
+    lines = [re.findall(r'<path d="M([^"]*)" class="line', each) for each in (chart, other)]
+    assert [[line.count("L") for line in each] for each in lines] == [[2, 2], [2, 2]]
+    cells = re.findall(r'<th scope="row">([^<]*)</th>', chart)
+    assert cells == ["1", "1 (downwards)", "2", "2 (downwards)", "4", "4 (downwards)"]
+    assert "the way down is not joined" in both and "the way down" not in alone
+    medians = [
+        median(number.value for block in made.blocks for race in block.races for number in race.numbers
+               if (race.variant, number.task, number.metric) == ("8.11.0", step, "throughput"))
+        for step in (up[0], f"{up[0]}-down")
+    ]  # fmt: skip
+    shown = re.findall(r'<th scope="row">1(?: .downwards.)?</th><td class="n">([^<]*)</td>', chart)
+    assert shown == list(map(digits, medians))
+
+
+def in_other_units(made: Made, blocks: Sequence[int], task: str = "bulk-index") -> list[BlockRecord]:
+    """Return the blocks, with a task's throughput of 9.0.0 told in MB/s in those of these places."""
+
+    def told(race: RaceRecord) -> RaceRecord:
+        numbers = [
+            replace(each, unit="MB/s") if (each.task, each.metric) == (task, "throughput") else each
+            for each in race.numbers
+        ]
+        return race.model_copy(update={"numbers": numbers}) if race.variant == "9.0.0" else race
+
+    return [
+        block.model_copy(update={"races": list(map(told, block.races))}) if place in blocks else block
+        for place, block in enumerate(made.blocks)
+    ]
+
+
+@pytest.mark.parametrize("places", [range(9), [0]], ids=["in all blocks", "in one"])
+def test_numbers_in_different_units_are_neither_drawn_nor_set_against_each_other(places: Sequence[int]) -> None:
+    made = CASES["no-twin"]()
+    for gate in made.comparison["status"]["contenders"][0]["gates"]:
+        if gate["metric"] == "throughput":
+            gate.update(tasks=[], task="bulk-index")
+    page = report_html(made.comparison, in_other_units(made, places)).replace("\N{NO-BREAK SPACE}", " ")
+    said = Page(page).words
+    assert re.search("bulk-index throughput, told in different units – – – ", said)
+    every_race = said.partition("Every number of")[2]
+    assert (
+        re.search(r"bulk-index throughput [^a-z]*\d docs/s [^a-z]*\d MB/s", every_race) and "search-term" in every_race
+    )
+    assert captions(made, "rates")[0] == "bulk-index (docs/s)", "with one unit"
+    assert "<figcaption>bulk-index (" not in page.partition('<section id="rates"')[2].partition("</section>")[0]
+    assert "throughput of bulk-index" not in page.partition('<section id="races"')[2].partition("</section>")[0]
+    assert "service time p50" in page.partition('<section id="races"')[2].partition("</section>")[0]
+
+
+def test_a_void_race_in_another_unit_spoils_no_number() -> None:
+    made = CASES["regressed"]()
+    void = [place for place, told in enumerate(made.told) if not told["valid"]]
+    said = Page(report_html(made.comparison, in_other_units(made, void))).words
+    assert void and "told in different units" not in said
+
+
+def test_steps_of_a_sweep_in_different_units_have_no_chart() -> None:
+    made = Made({"9.0.0": {}}, tasks=["search@1", "search@2"], blocks=3, twin=False)
+    made.comparison["spec"]["template"]["race"]["sweep"] = {"task": "search", "clients": [1, 2]}
+    assert captions(made, "sweep")[0] == "throughput of search (docs/s)"
+    made.blocks[:] = in_other_units(made, range(9), "search@2")
+    drawn = captions(made, "sweep")
+    assert not any("throughput" in each for each in drawn) and any("p50" in each for each in drawn)
+
+
+def test_where_no_gate_decides_none_is_called_passed() -> None:
+    made = CASES["regressed"]()
+    status, said = made.comparison["status"], "no gate decides: it is slower"
+    passed = condition("GatePassed", True, "NothingToDecide", said)
+    status["conditions"] = [passed if each["type"] == "GatePassed" else each for each in status["conditions"]]
+    text = Page(report_html(made.comparison, made.blocks)).words
+    assert f"nothing to decide – {said}" in text and "✓ passed" not in text
+
+
+def test_a_chart_of_void_races_alone_says_so() -> None:
+    made = Made({"9.0.0": SLOW}, blocks=3)
+    for told in made.comparison["status"]["blocks"]:
+        told |= {"valid": False, "reason": "MachineDisturbed"}
+    page = Page(report_html(made.comparison, made.blocks))
+    assert "." not in page.text_in("desc") and "No race counts." in page.text_in("desc")
+
+
+@pytest.mark.parametrize(
+    ("begins", "shown"),
+    [
+        (["2026-11-20T09:00:00Z", "2026-11-20T23:59:00Z", "2026-11-20T10:30:00Z"], ["09:00", "23:59", "10:30"]),
+        (
+            ["2026-11-20T22:00:00Z", "2026-11-20T23:30:00Z", "2026-11-21T01:00:00Z"],
+            ["11-20 22:00", "23:30", "11-21 01:00"],
+        ),
+        (["2026-11-20T22:00:00Z", "", "2026-11-21T01:00:00Z"], ["11-20 22:00", "11-21 01:00"]),
+    ],
+)
+def test_when_blocks_began_is_told_with_the_day_where_it_changes(begins: list[str], shown: list[str]) -> None:
+    made = Made({"9.0.0": {}}, blocks=3)
+    blocks = []
+    for block, began in zip(made.blocks, begins, strict=True):
+        (first, *others) = block.races
+        blocks.append(block.model_copy(update={"races": [first.model_copy(update={"started_at": began}), *others]}))
+    order = report_html(made.comparison, blocks).partition('<section id="order"')[2].partition("</section>")[0]
+    assert re.findall(r">([\d-]* ?\d\d:\d\d)<", order.partition("<table")[0]) == shown
+    assert "Times are UTC" in order and ("the day stands where it changes" in order) == (" " in shown[0])
 
 
 def test_who_was_not_raced_is_told_beside_the_gates_and_has_no_column() -> None:

@@ -71,7 +71,15 @@ def test_csv_has_a_row_for_each_number_of_each_race(name: str) -> None:
     assert len(rows) == sum(len(race.numbers) for block in made.blocks for race in block.races)
     assert not any(str(row[key]).startswith(("=", "+", "@")) for row in rows for key in ("variant", "task"))
     if rows:
-        assert ",".join(rows[0]) == "block,attempt,position,variant,task,metric,value,valid,reason"
+        assert ",".join(rows[0]) == "block,attempt,position,variant,task,metric,value,valid,reason,unit"
+
+
+def test_csv_has_the_unit_of_each_number() -> None:
+    made = made_once("regressed")
+    rows = list(csv.DictReader(io.StringIO(report_csv(made.comparison, made.blocks))))
+    units = {(row["task"], row["metric"]): row["unit"] for row in rows}
+    assert (units["bulk-index", "throughput"], units["search-term", "throughput"]) == ("docs/s", "ops/s")
+    assert (units["bulk-index", "serviceTimeP50"], units["", "storeBytes"]) == ("ms", "bytes")
 
 
 def test_csv_has_void_races_as_such() -> None:
@@ -191,6 +199,17 @@ def test_junit_skips_what_is_only_reported() -> None:
     decides(made, True, "NothingToDecide", "no gate decides")
     found = ET.fromstring(report_junit(made.comparison, made.blocks))  # noqa: S314 - our own
     assert (found.attrib["skipped"], found.attrib["failures"]) == ("4", "0")
+
+
+@pytest.mark.parametrize(
+    ("holds", "reason", "said"),
+    [(True, "NothingToDecide", "Gates: nothing to decide · "), (True, "AllGatesPassed", "Gates: passed · "),
+     (False, "GateNotPassed", "Gates: not passed · "), (False, "NothingToDecide", "Gates: not passed · ")],
+)  # fmt: skip
+def test_where_no_gate_decides_none_is_called_passed(holds: bool, reason: str, said: str) -> None:
+    made = CASES["regressed"]()
+    decides(made, holds, reason, "no gate decides")
+    assert said in report_markdown(made.comparison, made.blocks)
 
 
 @every

@@ -1,13 +1,14 @@
-"""How a Comparison ended, in lines for people; pure, standard library only."""
+"""How a Comparison ended, in lines for people; pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fairlap.api.condition_types import ComparisonCondition
+from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
 from fairlap.api.raw import condition_of
 from fairlap.cli.edge import benchmarks as bm
+from fairlap.comparison_report.metric_words import NO_GATE
 
 Comparison = Mapping[str, Any]
 
@@ -30,6 +31,8 @@ def end_lines(comparison: Comparison) -> Iterator[str]:
     gate = condition_of(comparison, ComparisonCondition.GATE_PASSED)
     if gate:
         known = {"True": "passed", "False": "not passed"}.get(str(gate.get("status")), "not known")
+        if gate.get("status") != "False" and gate.get("reason") == ComparisonReason.NOTHING_TO_DECIDE:
+            known = NO_GATE
         yield f"Gates: {known}{_because(gate)}"
 
 

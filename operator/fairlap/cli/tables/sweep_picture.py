@@ -41,7 +41,7 @@ class _Point(NamedTuple):
 def picture(benchmarks: Sequence[Benchmark]) -> str:
     """Return throughput, p50 and p99 of sweeps as an SVG document that needs nothing else.
 
-    Raises UsageError where a Benchmark has no sweep, or where they are over different things.
+    Raises UsageError where a Benchmark has no sweep, or where they are over different things or in different units.
     """
     rows = {bm.name(it): _rows(it) for it in benchmarks}
     by_rate = {bool(row.get("targetThroughput")) for each in rows.values() for row in each}
@@ -50,9 +50,11 @@ def picture(benchmarks: Sequence[Benchmark]) -> str:
     over_rate = by_rate == {True}
     times = "latencyMillis" if over_rate else "serviceTimeMillis"
     words = "latency" if over_rate else "service time"
-    task, unit = _task_and_unit(benchmarks[0])
+    tasks = {bm.name(it): _of_sweep(it, "task", "requests") for it in benchmarks}
+    unit, several = _one_unit(benchmarks), len({*tasks.values()}) > 1
+    throughput = "throughput" if several else f"throughput of {tasks[bm.name(benchmarks[0])]}"
     panels = (
-        (f"throughput of {task} ({unit})", lambda row: (row.get("throughput") or {}).get("median")),
+        (f"{throughput} ({unit})", lambda row: (row.get("throughput") or {}).get("median")),
         (f"{words} p50 (ms)", lambda row: (row.get(times) or {}).get("p50")),
         (f"{words} p99 (ms)", lambda row: (row.get(times) or {}).get("p99")),
     )
@@ -70,7 +72,7 @@ def picture(benchmarks: Sequence[Benchmark]) -> str:
     strokes = "".join(f".v{at}{{fill:var(--v{at})}}.line.v{at}{{fill:none;stroke:var(--v{at})}}" for at in range(7))
     hollow = ".hollow{fill:var(--bg);stroke:var(--soft)}"
     style = _STYLE.replace("LIGHT", light).replace("DARK", dark) + strokes + hollow
-    title = f"{task}: {', '.join(rows)}"
+    title = f"{', '.join(dict.fromkeys(tasks.values()))}: {', '.join(rows)}"
     return str(
         element(
             "svg",
@@ -78,7 +80,7 @@ def picture(benchmarks: Sequence[Benchmark]) -> str:
             element("style", Markup(style)),
             element("rect", width=width, height=height, class_="page"),
             drawn,
-            _legend(rows, shown, _HEAD + HEIGHT),
+            _legend(rows, tasks if several else {}, shown, _HEAD + HEIGHT),
             xmlns="http://www.w3.org/2000/svg",
             viewBox=f"0 0 {width:g} {height:g}",
             role="img",
@@ -94,9 +96,18 @@ def _rows(benchmark: Benchmark) -> list[Mapping[str, Any]]:
     return rows
 
 
-def _task_and_unit(benchmark: Benchmark) -> tuple[str, str]:
+def _of_sweep(benchmark: Benchmark, key: str, otherwise: str) -> str:
     sweep = (bm.status(benchmark).get("results") or {}).get("sweep") or {}
-    return str(sweep.get("task") or "requests"), str(sweep.get("unit") or "requests/s")
+    return str(sweep.get(key) or otherwise)
+
+
+def _one_unit(benchmarks: Sequence[Benchmark]) -> str:
+    units = {bm.name(it): _of_sweep(it, "unit", "requests/s") for it in benchmarks}
+    (one, unit), *others = units.items()
+    if odd := next(((name, other) for name, other in others if other != unit), None):
+        told = f"the throughput of {one} is in {unit}, of {odd[0]} in {odd[1]}"
+        raise UsageError(f"{told}: one picture has one unit, so name Benchmarks of one unit")
+    return unit
 
 
 def _panel(
@@ -150,12 +161,17 @@ def _points(rows: Sequence[Mapping[str, Any]], read: Callable[[Mapping[str, Any]
 
 
 def _legend(
-    rows: Mapping[str, Sequence[Mapping[str, Any]]], shown: Mapping[str, Appearance], top: float
+    rows: Mapping[str, Sequence[Mapping[str, Any]]],
+    tasks: Mapping[str, str],
+    shown: Mapping[str, Appearance],
+    top: float,
 ) -> list[Markup]:
+    """Return the signs of Benchmarks with their names, and with the task of each of which `tasks` has one."""
     items: list[Markup] = []
     for place, name in enumerate(rows):
         y = top + _LEGEND_LINE * (place + 0.5)
-        items += [marker(shown[name], 60, y), element("text", name, x=74, y=y + 4)]
+        told = f"{name}: {tasks[name]}" if name in tasks else name
+        items += [marker(shown[name], 60, y), element("text", told, x=74, y=y + 4)]
     if any(not row.get("used") for each in rows.values() for row in each):
         note = "hollow: the load generator was the bottleneck"
         items.append(element("text", note, x=WIDTH + 20, y=top + _LEGEND_LINE * 0.5 + 4, class_="tick"))

@@ -96,6 +96,13 @@ def test_the_end_tells_verdict_gates_and_findings() -> None:
     ]
 
 
+def test_where_no_gate_decides_the_end_calls_none_passed() -> None:
+    nothing = ended("Regressed", gate_passed("True", "NothingToDecide", "no gate decides: 8 % less"))
+    assert list(end_lines(comparison(status=nothing)))[-1] == "Gates: nothing to decide: no gate decides: 8 % less"
+    passed = ended("Improved", gate_passed("True", "AllGatesPassed", "all"))
+    assert list(end_lines(comparison(status=passed)))[-1] == "Gates: passed: all"
+
+
 def test_the_end_names_what_made_it_unfair_and_what_mends_it() -> None:
     unfair = DifferenceStatus(
         what="java", rule="MayFollow", fair=False, values={"8": "17", "9": "21"}, message="Write elasticsearch.java: 21"
@@ -127,6 +134,9 @@ class FakeCluster:
     def apply(self, manifest: Json, dry_run: bool = False) -> tuple[Json, str]:
         found = self._there.get(manifest["metadata"]["name"])
         return (found, "unchanged") if found else (manifest, "created")
+
+    def benchmark(self, name: str) -> Json:
+        return self._there[name]
 
     def changes(self, stop: threading.Event, kinds: Sequence[str]) -> Iterator[Json | None]:
         self.watched = tuple(kinds)
@@ -207,3 +217,16 @@ def test_a_reader_that_has_seen_enough_makes_no_failure_a_success(
     monkeypatch.setattr(sys, "stdout", os.fdopen(writer, "w"))
     cluster = FakeCluster(benchmark("one", "Racing"), benchmark("one", "Failed"))
     assert run(tmp_path, cluster, benchmark("one", "")) == 1
+
+
+def test_a_race_of_a_comparison_is_not_run_again_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The operator refuses it, too: nobody waits for that."""
+    owner = {"apiVersion": "fairlap.dev/v1alpha1", "kind": "Comparison", "name": "cmp", "uid": "c", "controller": True}
+    race = benchmark("cmp-1b", "Succeeded")
+    race["metadata"]["ownerReferences"] = [owner]
+    cluster = FakeCluster(race, there=[race])
+    said = "cmp-1b is a race of Comparison cmp, which is not run again alone: to compare once more, apply Comparison"
+    with pytest.raises(CliError, match=said):
+        run_command.rerun(cluster, "cmp-1b", wait=False, timeout=None)  # type: ignore[arg-type]
+    run(tmp_path, cluster, race)
+    assert said in capsys.readouterr().err
