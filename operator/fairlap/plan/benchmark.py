@@ -9,7 +9,7 @@ uid is recorded, and only then is it let run; if it vanishes, the race has faile
 from dataclasses import replace
 
 from fairlap.api.phases import OVER
-from fairlap.plan.basis.deadline import begun_by
+from fairlap.plan.basis.deadline import begun_by, lined_up_by
 from fairlap.plan.basis.seen import Plan, Seen
 from fairlap.plan.finish import finish
 from fairlap.plan.stages.beginning import begin
@@ -37,6 +37,7 @@ def _decide(seen: Seen) -> Plan:
     status = seen.status
     step = status.step and begun_by(seen.now, status.step, "since", "job_started_at")
     begun = begun_by(seen.now, update(status, step=step), "start_time")
+    begun = lined_up_by(seen.now, begun, seen.turn, seen.check_turn)
     if begun != status:
         return Plan(begun)
     if status.phase is None:

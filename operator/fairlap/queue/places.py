@@ -244,7 +244,8 @@ class Places:
         name = leader.name.partition("/")[2]
         # By its uid: one that was deleted and made again under the same name is another race.
         lent = Current(seen.name, seen.uid) in leader.current and self._holds(leader.uid, "race")
-        return Turn(may_go=lent, led_by=f"{name}, which is over" if leader.over else name)
+        over = leader.over
+        return Turn(may_go=lent, led_by=f"{name}, which is over" if over else name, leader_over=over)
 
     def _leave(self, led: Summary) -> None:
         if mates := self._led.get(led.led_by):

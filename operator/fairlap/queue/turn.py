@@ -39,10 +39,18 @@ class Turn(NamedTuple):
     their track is checked, if the place would let one of them go on; else "" """
     led_by: str = ""
     """for a race of a Comparison: the name of that Comparison, or words for one that is not there"""
+    leader_over: bool = False
+    """whether that Comparison has ended: it lends its place to nobody any more"""
+    after: str = ""
+    """for one that waits: when the last of those before it lined up"""
 
     def end_of_line(self, now: datetime) -> datetime:
-        """Return when a holder that gives its place up lines up: behind all who wait, and their stamps may be ahead."""
-        return max(now, datetime.fromisoformat(self.wanted) + timedelta(seconds=1)) if self.wanted else now
+        """Return when a holder that gives its place up lines up: behind all who wait, and their stamps may be ahead.
+
+        Of one that waits, when it has lined up at the earliest: it stays behind those before it.
+        """
+        last = self.wanted or self.after
+        return max(now, datetime.fromisoformat(last) + timedelta(seconds=1)) if last else now
 
 
 def addresses(hosts: Iterable[str], namespace: str) -> frozenset[str]:
@@ -79,9 +87,11 @@ class _Before(NamedTuple):
     """how many of its namespace are before it"""
     last_mate: str
     full: bool
-    """whether its namespace has its share"""
+    """whether its namespace has its share, or those before it take the rest of it next"""
     place: int
     """how many are before it altogether"""
+    since: str
+    """when the last of those that wait before it lined up, "" without any"""
 
 
 class _Line:
@@ -90,7 +100,7 @@ class _Line:
     def __init__(self, share: int) -> None:
         self._share, self._used = share, Counter[str]()
         self._mates: dict[str, tuple[int, str]] = {}
-        self.taken, self._last, self._place = 0, "", 0
+        self.taken, self._last, self._place, self._since = 0, "", 0, ""
         self.at_hosts: dict[str, list[int]] = {}
         """for each host the places in the line of those that race against it, or wait for it"""
 
@@ -100,20 +110,24 @@ class _Line:
 
     def before(self, namespace: str) -> _Before:
         """Return what one of that namespace finds here."""
-        return _Before(
-            self.taken, self._last, *self._mates.get(namespace, (0, "")), self._is_full(namespace), self._place
-        )
+        mates, last_mate = self._mates.get(namespace, (0, ""))
+        full = self._is_full(namespace)
+        return _Before(self.taken, self._last, mates, last_mate, full, self._place, self._since)
 
     def take(self, other: Waiting) -> None:
         namespace = _namespace(other)
         if other.admitted or not self.is_hindered(other):
             self.taken, self._last = self.taken + 1, other.name
+        # Who waits for a host is overtaken neither there nor at its share: else it might wait for ever, the one wait
+        # after the other. Who waits for its share keeps nobody off a host: its mates' races would be others' wait.
+        if other.admitted or not self._is_full(namespace):
             self._used[namespace] += 1
-        # Who waits for a host is not overtaken there, whatever else it waits for: else it might wait for ever.
-        for host in other.hosts:
-            self.at_hosts.setdefault(host, []).append(self._place)
+            for host in other.hosts:
+                self.at_hosts.setdefault(host, []).append(self._place)
         self._mates[namespace] = (self._mates.get(namespace, (0, ""))[0] + 1, other.name)
         self._place += 1
+        if not other.admitted:
+            self._since = other.since
 
     def _is_full(self, namespace: str) -> bool:
         return 0 < self._share <= self._used[namespace]
@@ -126,8 +140,8 @@ class Turns:
     anew took minutes of everybody's time.
 
     A Benchmark that already holds a place keeps it. One whose hosts somebody before it races against, or waits for,
-    takes no place until they are free, and one whose namespace has its share none until one of these is free; meanwhile
-    those behind it may go on.
+    takes no place until they are free, only its part of its namespace's share. One whose namespace has its share takes
+    nothing until one of these is free. Meanwhile those behind it may go on.
     """
 
     def __init__(self, benchmarks: Iterable[Waiting], places: int, share: int = 0) -> None:
@@ -156,6 +170,9 @@ class Turns:
             return Turn(may_go=True, wanted=self._wanted(uid))
         known = self._found.get(uid)
         before, hosts = (known[1], known[0].hosts) if known else (self._end, hosts)
+        return self._waiting_turn(before, hosts)._replace(after=before.since)
+
+    def _waiting_turn(self, before: _Before, hosts: frozenset[str]) -> Turn:
         if rivals := self._rivals(hosts, before.place):
             return Turn(may_go=False, ahead=len(rivals), behind=self._queued[max(rivals)].name)
         if before.full:

@@ -126,6 +126,22 @@ def test_a_place_that_its_comparison_no_longer_lends_is_given_up() -> None:
         assert todo.status.progress == f"waiting for its Comparison {gone}"
 
 
+@pytest.mark.parametrize("finished", [None, "check", "smoke"])
+def test_one_whose_comparison_is_over_ends_and_says_what_to_leave_out(finished: str | None) -> None:
+    """As a copy of a race with its owner: it waited for ever."""
+    status = at("check", "Cleaning").model_copy(update={"step": None, "finished_step": finished})
+    over = Turn(may_go=False, led_by="upgrade, which is over", leader_over=True)
+    for of in (spec(), spec(race={"params": {"a": 1}})):
+        todo = plan(seen(status, of, turn=over, check_turn=over)).status
+        assert (todo.phase, todo.reason) == ("Failed", "InvalidSpec")
+        assert todo.message == (
+            "metadata.ownerReferences names Comparison upgrade, which is over, so the turn of this Benchmark never "
+            "comes: create it without metadata.ownerReferences"
+        )
+    waits = plan(seen(status, spec(suspend=True), turn=over, check_turn=over)).status
+    assert waits.phase == "Pending", "nobody asks for its turn yet"
+
+
 def test_suspend_stops_before_the_next_step_and_gives_up_the_place() -> None:
     status = at("smoke", "Cleaning").model_copy(
         update={"step": None, "finished_step": "smoke", "admitted_time": stamp(START)}
@@ -744,7 +760,7 @@ def test_keep_cluster(keep: str, failing: bool, step: str, kept: bool) -> None:
         assert told and told.status == "True" and "for 24h, until 2026-01-02T00:00:00Z" in told.message
         assert "port-forward service/bm-" in told.message and "base64decode" in told.message
         body = {"spec": {"keepClusterFor": "2h"}, "status": todo.status.model_dump(by_alias=True)}
-        assert kept_until(body) == later(hours=2)
+        assert kept_until(body, START) == later(hours=2)
     else:
         assert condition(todo.status, "ClusterKept") is None
 

@@ -1,7 +1,7 @@
 """A clock that was ahead has written times that are still to come: they count from now, or nothing would ever end."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,6 +12,9 @@ from fairlap.api.status import BenchmarkStatus, Stage, Step
 from fairlap.plan.basis.conditions import moment, stamp
 from fairlap.plan.basis.seen import Children, Seen
 from fairlap.plan.benchmark import plan
+from fairlap.plan.lifetimes.expiry import describe, expires_at, is_due
+from fairlap.plan.lifetimes.keep import kept_until
+from fairlap.queue.turn import Turn
 
 AHEAD = "2036-01-01T00:00:00Z"
 
@@ -79,3 +82,40 @@ def test_a_block_that_begins_in_years_begins_now() -> None:
     assert todo.create is None and todo.status.block
     assert (todo.status.block.since, todo.status.start_time) == (stamp(film.now), stamp(film.now))
     assert film.run().status.verdict
+
+
+def test_one_that_gave_its_place_up_in_years_lines_up_now() -> None:
+    """Else it stands behind all that come until then, and whoever gives way meanwhile behind it."""
+    status = BenchmarkStatus(phase="Queued", start_time=stamp(START), queued_time=AHEAD)
+    look = seen(status, turn=Turn(may_go=False, ahead=1, behind="ns/other"), now=later(minutes=1))
+    assert plan(look).status.queued_time == stamp(look.now)
+    behind = stamp(later(minutes=2))  # of one whose clock is a little ahead
+    assert plan(replace(look, status=status.model_copy(update={"queued_time": behind}))).status.queued_time == behind
+    # As far ahead as those before it are, whom it gave way to: their clock may be the right one.
+    for line in ("turn", "check_turn"):
+        theirs = Turn(may_go=False, ahead=1, behind="ns/other", after=stamp(later(hours=3)))
+        waits = replace(look, turn=Turn(may_go=False), check_turn=Turn(may_go=False))
+        todo = plan(replace(waits, **{line: theirs}))
+        assert todo.status.queued_time == stamp(later(hours=3, seconds=1))
+        assert plan(replace(waits, **{line: theirs}, status=todo.status)).status.queued_time == todo.status.queued_time
+    film = Film().until("Starting", 1)
+    film.status = film.status.model_copy(update={"block": None, "admitted_time": None, "queued_time": AHEAD})
+    assert film.step().status.queued_time == stamp(film.now)
+
+
+KEPT_AND_EXPIRING = {
+    "metadata": {"name": "bm", "namespace": "ns", "uid": "u"},
+    "spec": {"keepClusterFor": "24h", "ttlAfterFinished": {"succeeded": "48h"}},
+    "status": {"phase": "Succeeded", "conditions": [{"type": "ClusterKept", "status": "True"}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("ended", "counted_from"),
+    [(AHEAD, START), (stamp(later(minutes=4)), later(minutes=4)), (stamp(later(hours=-9)), later(hours=-9))],
+)
+def test_what_ended_in_years_is_kept_from_now_on(ended: str, counted_from: datetime) -> None:
+    benchmark = {**KEPT_AND_EXPIRING, "status": {**KEPT_AND_EXPIRING["status"], "completionTime": ended}}
+    assert kept_until(benchmark, START) == counted_from + timedelta(hours=24)
+    assert expires_at(benchmark, START) == is_due(benchmark, START) == counted_from + timedelta(hours=48)
+    assert describe(benchmark, START) == ""

@@ -162,9 +162,10 @@ def test_a_track_check_without_a_machine_gives_its_place_up_too() -> None:
     assert said.step and said.step.gives_way
     gone = plan(replace(held, status=said, children=Children(), confirmed=True)).status
     assert (gone.phase, gone.step, gone.queued_time is None) == ("Pending", None, False)
-    waits = plan(seen(gone, CHECKED, check_turn=Turn(may_go=False, ahead=3, behind="ns/c"))).status
+    behind = Turn(may_go=False, ahead=3, behind="ns/c")
+    waits = plan(seen(gone, CHECKED, check_turn=behind, now=held.now)).status
     assert waits.progress == "waiting for 3 before it in the line for track checks, the last is ns/c"
-    again = plan(seen(waits, CHECKED)).status
+    again = plan(seen(waits, CHECKED, now=held.now)).status
     assert again.step and (again.step.name, again.step.stage, again.queued_time) == ("check", "Starting", None)
 
 

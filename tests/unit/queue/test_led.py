@@ -96,6 +96,13 @@ def test_what_it_says_while_it_waits(summaries: tuple[Summary, ...], words: str)
     assert describe_wait(Queue(*summaries).places.turn("a"), "in the queue") == words
 
 
+@pytest.mark.parametrize("state", ["holds", "waits", "over"])
+def test_it_is_told_whether_its_turn_can_still_come(state: str) -> None:
+    places = Queue(comparison(state, current="upgrade-1b"), led()).places
+    assert places.turn("a").leader_over is places.turn("a", "check").leader_over is (state == "over")
+    assert not Queue(led()).places.turn("a").leader_over, "it may not be known yet"
+
+
 def test_a_block_takes_one_place_whoever_races() -> None:
     places = Queue(comparison(), led(state="holds"), stranger(), most=2).places
     assert places.turn("s").may_go, "the Comparison and its Benchmark are one"

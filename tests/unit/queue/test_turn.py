@@ -150,7 +150,8 @@ def test_no_limit_is_passed_and_no_place_is_left_empty(
         assert not share or sum(b.name[0] == fresh.name[0] for b in holding) < share
         holding.append(fresh)
     for left in (b for b in waiting if b.uid not in chosen and not b.hosts and len(holding) < places):
-        assert share and sum(b.name[0] == left.name[0] for b in holding) >= share
+        at_hosts = (b for b in waiting[: waiting.index(left)] if b.uid not in chosen and b.hosts)
+        assert share and sum(b.name[0] == left.name[0] for b in (*holding, *at_hosts)) >= share
         assert turn(left.uid, everyone, places, left.hosts, share).share == share
 
 
@@ -162,3 +163,55 @@ def test_who_gives_a_place_up_lines_up_behind_all_whose_clocks_go_before(wanted:
     began = datetime(2026, 1, 1, tzinfo=UTC)
     found = Turn(may_go=True, wanted=wanted).end_of_line(began + timedelta(seconds=30))
     assert found == began + timedelta(seconds=seconds)
+
+
+def at_hosts(name: str, since: str, *hosts: str, admitted: bool = False) -> Waiting:
+    return Waiting(name, name, since, admitted, not admitted, frozenset(hosts))
+
+
+@pytest.mark.parametrize("hosts", [("b",), ("busy", "b")])
+def test_who_waits_for_its_share_keeps_nobody_off_a_host(hosts: tuple[str, ...]) -> None:
+    """As long as its mate races, which may take a month, another namespace could not race against its own cluster."""
+    held = [at_hosts("a/1", "1", "busy", admitted=True)]
+    everyone = [*held, at_hosts("a/2", "2", *hosts), at_hosts("b/1", "3", "b")]
+    assert admissible(everyone, 3, 1) == ["b/1"] and turn("b/1", everyone, 3, share=1).may_go
+    assert admissible(everyone[1:], 3, 1) == ["a/2"], "the older goes first once it may"
+    assert admissible(everyone, 3, 2) == (["a/2"] if hosts == ("b",) else []), "no share: it is not overtaken"
+
+
+def test_who_waits_for_a_host_keeps_its_part_of_the_share_so_that_two_waits_are_not_served_in_turns_for_ever() -> None:
+    everyone = [at_hosts("b/1", "1", "x", admitted=True), at_hosts("a/2", "2", "x"), at_hosts("a/3", "3", "y")]
+    behind = [at_hosts("b/4", "4", "x"), at_hosts("c/5", "5", "z")]
+    assert admissible([*everyone, *behind], 4, 1) == ["c/5"]
+    assert turn("a/3", [*everyone, *behind], 4, share=1)[:4] == (False, 1, "a/2", 1)
+    assert admissible([*everyone, *behind], 4, 2) == ["a/3", "c/5"] == admissible([*everyone, *behind], 4)
+    assert admissible([*everyone[1:], *behind], 4, 1) == ["a/2", "c/5"]
+
+
+def test_one_that_waits_is_told_when_the_last_before_it_lined_up() -> None:
+    everyone = [waits("a/1", "9", admitted=True), waits("b/1", "2"), waits("b/2", "5"), waits("b/3", "7")]
+    assert [turn(uid, everyone, 1).after for uid in ("a/1", "b/1", "b/2", "b/3", "new")] == ["", "", "2", "5", "7"]
+    found = Turn(may_go=False, after="2026-01-01T00:01:00Z").end_of_line(datetime(2026, 1, 1, tzinfo=UTC))
+    assert found == datetime(2026, 1, 1, 0, 1, 1, tzinfo=UTC)
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xyz")), min_size=1, max_size=8), st.integers(1, 3))
+def test_the_oldest_goes_on_though_others_line_up_without_an_end(comers: list[tuple[str, str]], places: int) -> None:
+    """Whoever waits for its share, a host or a place is overtaken at most by those that raced before it could."""
+    running = [
+        at_hosts("a/00", "00", "y", admitted=True), at_hosts("b/00", "00", "x", admitted=True)
+    ]  # fmt: skip
+    line, finished = [at_hosts("a/oldest", "01", "x", "y")], 0
+    for number in range(60):
+        namespace, host = comers[number % len(comers)]
+        line.append(at_hosts(f"{namespace}/{number + 2:02}", f"{number + 2:02}", host))
+        if number % 2 and running:
+            running.pop(finished % len(running))
+            finished += 1
+        for uid in admissible([*running, *line], places, 1):
+            chosen = next(each for each in line if each.uid == uid)
+            line.remove(chosen)
+            running.append(chosen._replace(admitted=True, queued=False))
+        if not any(each.uid == "a/oldest" for each in line):
+            return
+    raise AssertionError("it waits for ever")

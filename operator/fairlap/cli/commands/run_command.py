@@ -19,7 +19,7 @@ from fairlap.cli.edge.printable import one_line, print_text
 from fairlap.cli.edge.screen import Screen
 from fairlap.cli.tables import report
 from fairlap.cli.tables.comparison_end import end_lines
-from fairlap.plan.lifetimes.rerun import ASKED, announced
+from fairlap.plan.lifetimes.rerun import ASKED, announced, objection
 
 Json = dict[str, Any]
 Id = tuple[str, str]
@@ -77,7 +77,8 @@ def _next_commands(connection: Connection, ids: Sequence[Id]) -> Iterator[str]:
 
 def rerun(connection: Connection, name: str, wait: bool, timeout: float | None) -> int:
     """Have the operator run the Benchmark `name` again as a new one; return the exit code. Raises CliError."""
-    connection.benchmark(name)
+    if refused := objection(connection.benchmark(name)):
+        raise CliError(refused)
     value = f"{time.time():.3f}"
     there = connection.annotate(name, ASKED, value)
     deadline = time.monotonic() + _ANSWER_SECONDS
@@ -126,6 +127,8 @@ def _apply(connection: Connection, manifest: Json) -> Json:
 def _how_to_repeat(connection: Connection, ended: Json) -> str:
     if manifest_files.is_ours(ended, COMPARISON_KIND):
         return "To compare once more, apply it under another metadata.name"
+    if refused := objection(ended):
+        return refused
     return f"To measure it once more: {connection.command('rerun', [bm.name(ended)])}"
 
 

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from fairlap.api.base import Answer
 from fairlap.plan.basis.conditions import moment, stamp
+from fairlap.queue.turn import Turn
 
 _SOONEST = 1.0
 _CLOCKS_DIFFER: Final = timedelta(minutes=5)
@@ -38,8 +39,28 @@ def begun_by(now: datetime, said: _Said, *fields: str) -> _Said:
     A clock that was far ahead wrote them: what is counted from there would not pass for years.
     """
     times = {name: getattr(said, name) for name in fields}
-    ahead = {name: stamp(now) for name, at in times.items() if at and moment(at) - now > _CLOCKS_DIFFER}
+    ahead = {name: stamp(now) for name, at in times.items() if at and _is_ahead(moment(at), now)}
     return said.model_copy(update=ahead) if ahead else said
+
+
+def lined_up_by(now: datetime, said: _Said, *turns: Turn) -> _Said:
+    """Return what we have said with a queuedTime that is still to come as late as it must be; `turns`: in its lines.
+
+    It may be ahead of our clock for a good reason: those before it are, too.
+    """
+    if begun_by(now, said, "queued_time") == said:
+        return said
+    return begun_by(max(turn.end_of_line(now) for turn in turns), said, "queued_time")
+
+
+def ended_by(now: datetime, completion_time: str) -> datetime:
+    """Return when something ended; `now` where a clock that was far ahead wrote a time that is still to come."""
+    at = moment(completion_time)
+    return now if _is_ahead(at, now) else at
+
+
+def _is_ahead(at: datetime, now: datetime) -> bool:
+    return at - now > _CLOCKS_DIFFER
 
 
 def wake_in(now: datetime, *deadlines: Deadline) -> float:

@@ -9,6 +9,7 @@ from fairlap.api.spec import BenchmarkSpec, Race
 PROBE = "probe"
 CHECK = CHECK_STEP
 SMOKE = "smoke"
+_BEFORE_RACES = (PROBE, CHECK, SMOKE)
 
 
 def steps(spec: BenchmarkSpec) -> tuple[str, ...]:
@@ -69,10 +70,16 @@ def config_map_key(race: Race) -> ConfigMapKey | None:
 
 
 def step_after(spec: BenchmarkSpec, finished: str | None) -> str | None:
-    """Return the step that follows `finished` (None: the first one), or None after the last."""
-    names = steps(spec)
-    position = 0 if finished is None else names.index(finished) + 1
-    return names[position] if position < len(names) else None
+    """Return the step that follows `finished` (None: the first one), or None after the last.
+
+    Another version may have finished one that this one leaves out. Raises ValueError for one that no version has.
+    """
+    past = -1 if finished is None else _rank(finished)
+    return next((name for name in steps(spec) if _rank(name) > past), None)
+
+
+def _rank(step: str) -> int:
+    return len(_BEFORE_RACES) + int(step.removeprefix("race-")) if is_race(step) else _BEFORE_RACES.index(step)
 
 
 def builds_cluster(spec: BenchmarkSpec, step: str) -> bool:

@@ -18,7 +18,7 @@ from fairlap.comparison.noise.expectation import calibrated_every
 from fairlap.comparison.variants.variants import ResolvedVariant, VariantsRefusedError
 from fairlap.plan.acceptance.accept import objections
 from fairlap.plan.basis.conditions import moment, stamp
-from fairlap.plan.basis.deadline import Deadline, begun_by, wake_in
+from fairlap.plan.basis.deadline import Deadline, begun_by, lined_up_by, wake_in
 from fairlap.plan.basis.node_processors import MachineCapacity
 from fairlap.plan.comparison.answer import answer_at_deadline, answer_without_retries, rows_left_out, unfair_by_specs
 from fairlap.plan.comparison.block_race import begin_block, plan_block
@@ -60,6 +60,7 @@ def _decide(seen: ComparisonSeen, judges: Judges) -> ComparisonPlan:
     status = seen.status
     block = status.block and begun_by(seen.now, status.block, "since")
     begun = begun_by(seen.now, changed(status, block=block), "start_time")
+    begun = lined_up_by(seen.now, begun, seen.turn)
     if begun != status:
         return ComparisonPlan(begun)
     try:

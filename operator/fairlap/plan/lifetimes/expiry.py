@@ -8,34 +8,33 @@ from fairlap.api.base import Json
 from fairlap.api.names import GROUP
 from fairlap.api.phases import is_over
 from fairlap.api.quantity import parse_duration
-from fairlap.plan.basis.conditions import moment
-from fairlap.plan.basis.deadline import Deadline
+from fairlap.plan.basis.deadline import Deadline, ended_by
 from fairlap.plan.lifetimes.keep import KEPT, kept_until
 
 EXPIRED = f"{GROUP}/expired"
 """annotation of a Benchmark whose records were removed: when its time was over"""
 
 
-def expires_at(benchmark: Mapping[str, Any]) -> datetime | None:
+def expires_at(benchmark: Mapping[str, Any], now: datetime) -> datetime | None:
     """Return when the records of a Benchmark go, a kept cluster never before its own time; None when they stay."""
     status, wanted = benchmark.get("status") or {}, (benchmark.get("spec") or {}).get("ttlAfterFinished") or {}
     allowed = wanted.get("succeeded" if status.get("phase") == "Succeeded" else "failed")
     if not is_over(benchmark) or not allowed or not status.get("completionTime"):
         return None
     try:
-        due = Deadline(moment(status["completionTime"]), parse_duration(str(allowed))).end
+        due = Deadline(ended_by(now, status["completionTime"]), parse_duration(str(allowed))).end
     except (OverflowError, ValueError):  # there is no such date: for ever
         return None
-    kept = kept_until(benchmark)
+    kept = kept_until(benchmark, now)
     return max(due, kept) if kept else due
 
 
-def is_due(benchmark: Mapping[str, Any]) -> datetime | None:
+def is_due(benchmark: Mapping[str, Any], now: datetime) -> datetime | None:
     """Return when the operator is to remove the records; None when they stay, or went already."""
     meta = benchmark["metadata"]
     if EXPIRED in (meta.get("annotations") or {}) or meta.get("deletionTimestamp"):
         return None
-    return expires_at(benchmark)
+    return expires_at(benchmark, now)
 
 
 def takes_benchmark(benchmark: Mapping[str, Any]) -> bool:
@@ -58,7 +57,7 @@ def summary_for_expiry(benchmark: Mapping[str, Any]) -> Json:
 
 def describe(benchmark: Mapping[str, Any], now: datetime) -> str:
     """Return the sentence for who looks for a record that expired; "" when it did not."""
-    due = expires_at(benchmark)
+    due = expires_at(benchmark, now)
     if due is None or now < due:
         return ""
     which = "succeeded" if benchmark["status"]["phase"] == "Succeeded" else "failed"

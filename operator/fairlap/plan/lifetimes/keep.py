@@ -8,8 +8,7 @@ from fairlap.api.condition_types import ConditionType
 from fairlap.api.phases import is_over
 from fairlap.api.quantity import parse_duration
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.plan.basis.conditions import moment
-from fairlap.plan.basis.deadline import Deadline
+from fairlap.plan.basis.deadline import Deadline, ended_by
 
 KEPT = ConditionType.CLUSTER_KEPT
 _LATEST = datetime.max.replace(tzinfo=UTC, microsecond=0)
@@ -27,7 +26,7 @@ def end_of_keeping(spec: Mapping[str, Any], ended: datetime) -> datetime:
         return _LATEST
 
 
-def kept_until(benchmark: Mapping[str, Any]) -> datetime | None:
+def kept_until(benchmark: Mapping[str, Any], now: datetime) -> datetime | None:
     """Return when the operator is to remove the cluster of a Benchmark that is over; None when it keeps none.
 
     Raises ValueError, KeyError or TypeError for a record that no operator has written so.
@@ -36,4 +35,4 @@ def kept_until(benchmark: Mapping[str, Any]) -> datetime | None:
     kept = any(c["type"] == KEPT and c["status"] == "True" for c in status.get("conditions") or ())
     if not kept or not is_over(benchmark) or not status.get("completionTime"):
         return None
-    return end_of_keeping(benchmark.get("spec") or {}, moment(status["completionTime"]))
+    return end_of_keeping(benchmark.get("spec") or {}, ended_by(now, status["completionTime"]))

@@ -9,7 +9,8 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from fairlap.api.base import Json
-from fairlap.api.names import API_VERSION, GROUP, KIND, MAX_NAME, RERUN_OF
+from fairlap.api.names import API_VERSION, COMPARISON_KIND, GROUP, KIND, MAX_NAME, RERUN_OF
+from fairlap.api.owners import controller, controller_uid
 from fairlap.api.small_metadata import short_value
 
 ASKED = f"{GROUP}/rerun"
@@ -20,6 +21,8 @@ DONE = f"{GROUP}/rerun-done"
 """the last value that was dealt with"""
 OF = RERUN_OF
 OF_UID = f"{GROUP}/rerun-of-uid"
+FIRST_UID = f"{GROUP}/rerun-first-uid"
+"""the uid of the Benchmark that was first: another one may get its name later"""
 VALUE = f"{GROUP}/rerun-value"
 
 
@@ -45,6 +48,20 @@ def requested_value(benchmark: Mapping[str, Any]) -> str | None:
     return None if not value or deleted or short_value(annotations.get(DONE)) == value else str(value)
 
 
+def objection(benchmark: Mapping[str, Any]) -> str:
+    """Return in a sentence why a Benchmark cannot be run again, "" where it can.
+
+    The spec of a Comparison's race is a part of that: a turn in a block, another's cluster, one that is kept for long.
+    """
+    if not controller_uid(benchmark, COMPARISON_KIND):
+        return ""
+    name, of = benchmark["metadata"]["name"], controller(benchmark).get("name")
+    return (
+        f"{name} is a race of Comparison {of}, which is not run again alone: to compare once more, apply Comparison "
+        f"{of} under another metadata.name"
+    )
+
+
 def announced(benchmark: Mapping[str, Any], value: str) -> Next | None:
     """Return what was said about this value, or None."""
     text = (benchmark["metadata"].get("annotations") or {}).get(SAID)
@@ -62,6 +79,12 @@ def first_name(benchmark: Mapping[str, Any]) -> str:
     """Return the name that all runs of this Benchmark are numbered after."""
     meta = benchmark["metadata"]
     return str((meta.get("labels") or {}).get(OF) or meta["name"])
+
+
+def first_uid(benchmark: Mapping[str, Any]) -> str:
+    """Return the uid of the Benchmark that this one, a rerun, was made of at first; "" of one that is none."""
+    annotations = benchmark["metadata"].get("annotations") or {}
+    return str(annotations.get(FIRST_UID) or annotations.get(OF_UID) or "")
 
 
 def free_name(first: str, taken: Collection[str]) -> str:
@@ -88,7 +111,12 @@ def manifest(benchmark: Mapping[str, Any], upcoming: Next) -> Json:
             "name": upcoming.name,
             "namespace": meta["namespace"],
             "labels": {OF: first_name(benchmark)},
-            "annotations": {OF: meta["name"], OF_UID: meta["uid"], VALUE: upcoming.value},
+            "annotations": {
+                OF: meta["name"],
+                OF_UID: meta["uid"],
+                FIRST_UID: first_uid(benchmark) or meta["uid"],
+                VALUE: upcoming.value,
+            },
         },
         "spec": {key: value for key, value in benchmark["spec"].items() if key != "suspend"},
     }

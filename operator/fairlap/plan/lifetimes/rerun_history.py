@@ -7,7 +7,7 @@ from typing import Any
 from fairlap.api.base import Json
 from fairlap.api.phases import is_over
 from fairlap.plan.lifetimes.keep import kept_until
-from fairlap.plan.lifetimes.rerun import OF, requested_value
+from fairlap.plan.lifetimes.rerun import OF, first_uid, requested_value
 
 
 def limited_history(benchmark: Mapping[str, Any]) -> int | None:
@@ -18,9 +18,10 @@ def limited_history(benchmark: Mapping[str, Any]) -> int | None:
 
 
 def surplus(reruns: Iterable[Json], now: datetime) -> list[Json]:
-    """Return which of all reruns of one Benchmark go, the oldest first: beyond the limit of the newest that ended.
+    """Return which of all reruns of one name go, the oldest first: beyond the limit of the newest that ended.
 
-    One that is asked to run again, or whose cluster is kept until after `now`, stays, and counts.
+    Those of another Benchmark that had the name before stay, and are not counted. One that is asked to run again, or
+    whose cluster is kept until after `now`, stays, and counts.
     """
     there = [each for each in reruns if not each["metadata"].get("deletionTimestamp")]
     ended = [each for each in there if is_over(each)]
@@ -28,6 +29,7 @@ def surplus(reruns: Iterable[Json], now: datetime) -> list[Json]:
     limit = limited_history(ended[-1]) if ended else None
     if limit is None:
         return []
+    ended = [each for each in ended if first_uid(each) == first_uid(ended[-1])]
     return [each for each in ended[:-limit] if not _is_needed(each, now)]
 
 
@@ -38,7 +40,7 @@ def _number(benchmark: Mapping[str, Any]) -> int:
 
 def _is_needed(benchmark: Mapping[str, Any], now: datetime) -> bool:
     try:
-        kept = kept_until(benchmark)
+        kept = kept_until(benchmark, now)
     except (ValueError, KeyError, TypeError):  # no operator has written that, so nothing is removed for it
         return True
     return requested_value(benchmark) is not None or (kept is not None and kept > now)

@@ -28,9 +28,8 @@ def between_steps(seen: Seen) -> Plan:
     upcoming = step_after(spec, status.finished_step)
     if upcoming is None:
         return _after_all_steps(seen)
-    if spec.suspend:
-        text = f"suspended before {title(spec, upcoming)}"
-        return Plan(update(status, phase="Pending", progress=text, admitted_time=None))
+    if kept_back := _keep_back(seen, upcoming):
+        return kept_back
     if upcoming == CHECK and spec.checked_by and (taken := _take_over(seen)):
         return taken
     if upcoming == CHECK and spec.target is None:
@@ -50,6 +49,21 @@ def between_steps(seen: Seen) -> Plan:
     if spec.elasticsearch is None:
         return Plan(enter(status, upcoming, "Starting", seen))
     return _provision(replace(seen, status=status), upcoming)
+
+
+def _keep_back(seen: Seen, upcoming: str) -> Plan | None:
+    """Return the plan for one whose turn is not asked for, since it is suspended, or can never come; else None."""
+    spec = seen.subject.spec
+    if spec.suspend:
+        text = f"suspended before {title(spec, upcoming)}"
+        return Plan(update(seen.status, phase="Pending", progress=text, admitted_time=None))
+    if not seen.turn.leader_over:
+        return None
+    text = (
+        f"metadata.ownerReferences names Comparison {seen.turn.led_by}, so the turn of this Benchmark never comes: "
+        "create it without metadata.ownerReferences"
+    )
+    return end_failed(seen, Reason.INVALID_SPEC, text)
 
 
 def _after_all_steps(seen: Seen) -> Plan:

@@ -54,9 +54,10 @@ class Chores:
 
     def look(self, benchmark: Mapping[str, Any]) -> None:
         """Begin what a Benchmark needs and nobody does yet; what cannot be made sense of is counted and left alone."""
+        now = datetime.now(UTC)
         needs: Iterable[tuple[str, Callable[[Mapping[str, Any]], object], Work]] = (
-            ("keep", kept_until, self._remove_kept),
-            ("expire", expiry.is_due, self._expire),
+            ("keep", lambda benchmark: kept_until(benchmark, now), self._remove_kept),
+            ("expire", lambda benchmark: expiry.is_due(benchmark, now), self._expire),
             ("rerun", rerun.requested_value, self._rerun),
             ("history", rerun_history.limited_history, self._limit_history),
         )
@@ -97,7 +98,7 @@ class Chores:
         task.add_done_callback(lambda _: self._tasks.pop(key, None))
 
     async def _remove_kept(self, benchmark: Json) -> None:
-        due = kept_until(benchmark)
+        due = kept_until(benchmark, datetime.now(UTC))
         if due is None:
             return
         if leader_uid(benchmark):
@@ -134,14 +135,16 @@ class Chores:
             await asyncio.sleep(_LOOK_AT_COMPARISON_SECONDS)
 
     async def _expire(self, benchmark: Json) -> None:
-        due = expiry.expires_at(benchmark)
+        due = expiry.expires_at(benchmark, datetime.now(UTC))
         if due is None:
             return
         await _wait_until(due)
         api_server, meta = self.connection(), benchmark["metadata"]
         while True:
             found = await find_run(api_server, KIND, meta["namespace"], meta["name"])
-            if found is None or found["metadata"]["uid"] != meta["uid"] or expiry.is_due(found) is None:
+            if found is None or found["metadata"]["uid"] != meta["uid"]:
+                return
+            if expiry.is_due(found, datetime.now(UTC)) is None:
                 return
             if not await self._is_compared_yet(found):
                 break
@@ -188,13 +191,35 @@ class Chores:
             value = rerun.requested_value(found) if found and found["metadata"]["uid"] == meta["uid"] else None
             if found is None or value is None:
                 return
+            if refused := rerun.objection(found):
+                await self._refuse_rerun(found, value, refused)
+                return
             upcoming = rerun.announced(found, value)
+            if upcoming is None and await self._has_run(found, value):
+                await annotate(api_server, found, {rerun.DONE: value})
+                return
             if upcoming is None:
                 name = rerun.free_name(rerun.first_name(found), self.names_in(meta["namespace"]))
                 upcoming = rerun.Next(value, name)
                 said = await annotate(api_server, found, {rerun.SAID: upcoming.to_text()})
                 found = {**found, "metadata": said["metadata"]}
             await self._run_again(found, upcoming, taken)
+
+    async def _refuse_rerun(self, benchmark: Json, value: str, words: str) -> None:
+        self.post_event(benchmark, "Warning", "RerunRefused", words)
+        await annotate(self.connection(), benchmark, {rerun.DONE: value})
+
+    async def _has_run(self, benchmark: Json, value: str) -> bool:
+        """Return whether there is the run that this value asked for: a replace removes what was noted. Raises ApiError.
+
+        Nobody can tell of one that was deleted meanwhile, too.
+        """
+
+        def made(run: Json) -> Json | None:
+            return {} if rerun.was_made_for(run, benchmark, value) else None
+
+        query = {"labelSelector": f"{rerun.OF}={rerun.first_name(benchmark)}"}
+        return bool(await self.connection().list_objects(KIND, benchmark["metadata"]["namespace"], query, made))
 
     async def _limit_history(self, benchmark: Json) -> None:
         await asyncio.sleep(_TOGETHER_SECONDS)
@@ -223,8 +248,7 @@ class Chores:
         except ApiError as error:
             if not error.final:
                 raise
-            self.post_event(benchmark, "Warning", "RerunRefused", f"{upcoming.name} was refused: {error.message}")
-            await annotate(api_server, benchmark, {rerun.DONE: upcoming.value})
+            await self._refuse_rerun(benchmark, upcoming.value, f"{upcoming.name} was refused: {error.message}")
             return
         if created is None:
             created = await find_run(api_server, KIND, meta["namespace"], upcoming.name)

@@ -23,7 +23,7 @@ _STAYS = ("suspend",)
 _MOST_HELD, _OF_A_VALUE = 48 << 10, 100
 """bytes of a spec, and of each value in it beside its characters"""
 _OF_A_JOB = (PAGE_CACHE_ANNOTATION, PAGE_CACHE_OUTCOME_ANNOTATION)
-_ANNOTATIONS = (rerun.ASKED, rerun.DONE, expiry.EXPIRED)
+_ANNOTATIONS = (rerun.ASKED, rerun.DONE, rerun.OF_UID, rerun.FIRST_UID, expiry.EXPIRED)
 _LARGE = ("spec", "status", "data", "binaryData", "endpoints")
 _OF_THE_SCHEMA = 4000
 """values of a spec that have a schema, lists of a hundred names and the like: there are no more"""

@@ -7,6 +7,8 @@ import pytest
 
 from fairlap.plan.lifetimes.expiry import EXPIRED, describe, expires_at, is_due, summary_for_expiry, takes_benchmark
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
 
 def over(phase: str = "Succeeded", kept: bool = False, **ttl: Any) -> dict[str, Any]:
     conditions = [{"type": "ClusterKept", "status": "True"}] if kept else []
@@ -36,15 +38,15 @@ def over(phase: str = "Succeeded", kept: bool = False, **ttl: Any) -> dict[str, 
 )
 def test_when_records_go(benchmark: dict[str, Any], day: int | None) -> None:
     due = datetime(2026, 1, day, tzinfo=UTC) if day else None
-    assert expires_at(benchmark) == expires_at(summary_for_expiry(benchmark)) == is_due(benchmark) == due
+    assert expires_at(benchmark, NOW) == expires_at(summary_for_expiry(benchmark), NOW) == is_due(benchmark, NOW) == due
     assert "large" not in str(summary_for_expiry(benchmark))
 
 
 def test_what_has_gone_is_not_due_again() -> None:
     benchmark = over(succeeded="1h")
     benchmark["metadata"]["annotations"] = {EXPIRED: "2026-01-01T01:00:00Z"}
-    assert is_due(benchmark) is None
-    assert is_due({**over(succeeded="1h"), "metadata": {"deletionTimestamp": "x"}}) is None
+    assert is_due(benchmark, NOW) is None
+    assert is_due({**over(succeeded="1h"), "metadata": {"deletionTimestamp": "x"}}, NOW) is None
 
 
 def test_the_benchmark_goes_only_when_asked_for() -> None:

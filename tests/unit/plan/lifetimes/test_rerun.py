@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +21,7 @@ def bench(name: str = "bm", **meta: Any) -> Json:
     }
 
 
-@given(first=st.from_regex(r"[a-z][a-z0-9-]{0,25}[a-z0-9]", fullmatch=True), others=st.integers(0, 12))
+@given(first=st.from_regex(r"[a-z][a-z0-9-]{0,25}[a-z]", fullmatch=True), others=st.integers(0, 12))
 def test_names_are_free_short_and_in_order(first: str, others: int) -> None:
     taken = {first}
     for _ in range(others + 1):
@@ -95,3 +96,19 @@ def test_what_an_earlier_version_noted_whole_still_counts() -> None:
         whole = rerun.manifest(bench(), rerun.Next(asked, "bm-2"))
         assert rerun.was_made_for(whole, bench(), value)
         assert (value == asked) is (len(asked) <= 200), "short ones are noted as they are"
+
+
+@pytest.mark.parametrize(
+    ("owner", "of"),
+    [
+        ({"kind": "Comparison", "apiVersion": "fairlap.dev/v1alpha1", "controller": True}, "a race of Comparison cmp"),
+        ({"kind": "Comparison", "apiVersion": "fairlap.dev/v1alpha1"}, ""),
+        ({"kind": "Comparison", "apiVersion": "other.dev/v1", "controller": True}, ""),
+        ({"kind": "Application", "apiVersion": "argoproj.io/v1alpha1", "controller": True}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_race_of_a_comparison_is_not_run_again_alone(owner: Json, of: str) -> None:
+    """Its spec is a part of that: a cluster kept for a month, a place in a block, another's cluster as its target."""
+    said = rerun.objection(bench("cmp-0a", ownerReferences=[{**owner, "name": "cmp", "uid": "c"}] if owner else []))
+    assert bool(said) is bool(of) and of in said

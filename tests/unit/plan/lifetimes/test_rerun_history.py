@@ -75,3 +75,23 @@ def test_only_a_rerun_that_has_ended_has_a_history() -> None:
         assert limited_history(other) is None
     for nonsense in (0, -1, "3", None, []):
         assert limited_history({**over(2), "spec": {"rerunHistoryLimit": nonsense}}) is None
+
+
+def test_runs_of_another_benchmark_that_had_the_name_are_not_counted() -> None:
+    """A spec is changed by deleting and making anew: without a limit its runs were to stay for ever."""
+    first = [over(number, None, annotations={rerun.OF_UID: "gone"}) for number in (2, 3)]
+    again = [over(number, 1, annotations={rerun.OF_UID: "bm-3", rerun.FIRST_UID: "new"}) for number in (4, 5)]
+    direct = over(6, 1, annotations={rerun.OF_UID: "new"})  # by a version that noted no first one
+    assert names(surplus([*first, *again, direct], NOW)) == ["bm-4", "bm-5"]
+    assert not surplus([*again, *first, over(7, 1, annotations={rerun.OF_UID: "newer"})], NOW)
+
+
+def test_all_runs_name_the_first_one() -> None:
+    bm: Json = {"metadata": {"name": "bm", "namespace": "ns", "uid": "first"}, "spec": {}}
+    found = bm
+    for number in (2, 3, 4):
+        made = rerun.manifest(found, rerun.Next(str(number), f"bm-{number}"))
+        assert made["metadata"]["annotations"][rerun.FIRST_UID] == "first"
+        found = {**made, "metadata": {**made["metadata"], "uid": f"u{number}"}}
+    del found["metadata"]["annotations"][rerun.FIRST_UID]
+    assert rerun.manifest(found, rerun.Next("5", "bm-5"))["metadata"]["annotations"][rerun.FIRST_UID] == "u3"

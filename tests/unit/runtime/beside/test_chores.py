@@ -191,6 +191,30 @@ def test_names_that_no_event_told_of_are_passed_over_one_by_one() -> None:
     assert sorted(server.benchmarks) == ["bm", "bm-2", "bm-3", "bm-4", "bm-5"] and "bm-5: RerunOf" in told
 
 
+@pytest.mark.parametrize("fail_at", range(-1, 3))
+def test_a_race_of_a_comparison_is_not_run_again_alone(fail_at: int) -> None:
+    """Its copy has no owner: it kept a machine for a month, or took the name of the Comparison's next block."""
+    server = Server(fail_at)
+    server.add("cmp-0a", annotations={rerun.ASKED: "v"}, ownerReferences=[OF_COMPARISON])
+    assert set(rerun_all(server, "cmp-0a")) == {"cmp-0a: RerunRefused"}
+    assert [*server.benchmarks] == ["cmp-0a"]
+    annotations = server.benchmarks["cmp-0a"]["metadata"]["annotations"]
+    assert (annotations[rerun.DONE], rerun.SAID in annotations) == ("v", False)
+    assert rerun_all(server, "cmp-0a") == [], "the value is dealt with"
+
+
+@pytest.mark.parametrize("fail_at", range(-1, 4))
+def test_a_value_is_not_run_again_where_a_replace_has_removed_the_notes(fail_at: int) -> None:
+    """`kubectl replace`, or a sync that replaces, leaves of the annotations what the manifest has."""
+    server = Server(fail_at)
+    bm = server.add("bm", annotations={rerun.ASKED: "v"})
+    rerun_all(server)
+    for value, runs in (("v", ["bm", "bm-2"]), ("w", ["bm", "bm-2", "bm-3"]), ("v", ["bm", "bm-2", "bm-3"])):
+        bm["metadata"]["annotations"] = {rerun.ASKED: value}
+        rerun_all(server)
+        assert sorted(server.benchmarks) == runs and bm["metadata"]["annotations"][rerun.DONE] == value
+
+
 def kept_for_a_second(server: Server) -> Json:
     over = server.add("bm")
     over["spec"]["keepClusterFor"] = "1s"
@@ -382,6 +406,20 @@ def test_old_reruns_go_and_one_look_serves_all_that_are_seen_at_once(
     assert server.deleted == gone and told == said
 
 
+def test_reruns_of_one_that_had_the_name_before_stay() -> None:
+    server, told = Server(), list[str]()
+    for minute, run in enumerate(run_three_times(server)):
+        run["metadata"]["annotations"] = {rerun.OF_UID: "u", rerun.FIRST_UID: "new" if minute else "old"}
+
+    async def run_history() -> None:
+        work = chores(server, told)
+        work.look(server.benchmarks["bm-4"])
+        await done(work)
+
+    asyncio.run(run_history())
+    assert server.deleted == ["bm-3"] and told == ["bm-4: HistoryLimited"]
+
+
 @pytest.mark.parametrize(
     ("over", "gone"),
     [
@@ -459,7 +497,7 @@ def test_one_that_makes_no_sense_is_counted_and_left_alone() -> None:
 def test_a_cluster_is_not_kept_for_longer_than_a_year_whatever_is_asked_for() -> None:
     kept = {"type": "ClusterKept", "status": "True"}
     status = {"phase": "Failed", "completionTime": "2026-01-01T00:00:00Z", "conditions": [kept]}
-    due = kept_until({"spec": {"keepClusterFor": "99999999h"}, "status": status})
+    due = kept_until({"spec": {"keepClusterFor": "99999999h"}, "status": status}, datetime(2026, 1, 1, tzinfo=UTC))
     assert due is not None and due.year == 2027
 
 

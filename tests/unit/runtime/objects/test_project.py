@@ -13,6 +13,7 @@ from fairlap.plan.lifetimes.rerun import OF, requested_value
 from fairlap.plan.lifetimes.rerun_history import limited_history
 from fairlap.runtime.objects.project import drop_comparison, drop_numbers, drop_record, drop_unread, project_child
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LABELS = {"fairlap.dev/uid": "u", "fairlap.dev/step": "race-1"}
 OTHERS = {"kubernetes.io/service-name": "bm-race-1-es-http"}
 OWNER = {"apiVersion": "v1", "kind": "Service", "name": "s", "uid": "2", "controller": True}
@@ -75,9 +76,9 @@ def test_what_the_first_list_holds_of_a_benchmark_that_is_over() -> None:
         },
     }  # fmt: skip
     body = kopf.Body(raw)  # type: ignore[arg-type]
-    before = expires_at(body), requested_value(body), limited_history(body)
+    before = expires_at(body, NOW), requested_value(body), limited_history(body)
     drop_numbers(body)
-    assert "large" not in str(raw) and (expires_at(body), requested_value(body), limited_history(body)) == before
+    assert "large" not in str(raw) and (expires_at(body, NOW), requested_value(body), limited_history(body)) == before
     assert before[2] == 3
     assert before[0] == datetime(2026, 1, 1, 2, tzinfo=UTC)
     racing = {"metadata": {}, "spec": {"race": {}}, "status": {"phase": "Racing", "races": []}}
