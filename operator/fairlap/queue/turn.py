@@ -100,6 +100,8 @@ class _Line:
     def __init__(self, share: int) -> None:
         self._share, self._used = share, Counter[str]()
         self._mates: dict[str, tuple[int, str]] = {}
+        self._youngest: dict[str, tuple[str, str]] = {}
+        """of each namespace the holder that lined up last"""
         self.taken, self._last, self._place, self._since = 0, "", 0, ""
         self.at_hosts: dict[str, list[int]] = {}
         """for each host the places in the line of those that race against it, or wait for it"""
@@ -115,15 +117,18 @@ class _Line:
         return _Before(self.taken, self._last, mates, last_mate, full, self._place, self._since)
 
     def take(self, other: Waiting) -> None:
-        namespace = _namespace(other)
-        if other.admitted or not self.is_hindered(other):
-            self.taken, self._last = self.taken + 1, other.name
-        # Who waits for a host is overtaken neither there nor at its share: else it might wait for ever, the one wait
-        # after the other. Who waits for its share keeps nobody off a host: its mates' races would be others' wait.
-        if other.admitted or not self._is_full(namespace):
-            self._used[namespace] += 1
+        namespace, order = _namespace(other), _order(other)
+        full, may_go = self._is_full(namespace), other.admitted or not self.is_hindered(other)
+        if other.admitted:
+            self._youngest[namespace] = max(order, self._youngest.get(namespace, order))
+        # Who waits for its share keeps nobody off a host, since mates' races would be others' wait; but one whom mates
+        # overtook while it waited for the host does: else it might wait for ever, the one wait after the other.
+        if other.admitted or not full or self._youngest.get(namespace, order) > order:
             for host in other.hosts:
                 self.at_hosts.setdefault(host, []).append(self._place)
+        if may_go:
+            self.taken, self._last = self.taken + 1, other.name
+            self._used[namespace] += 1
         self._mates[namespace] = (self._mates.get(namespace, (0, ""))[0] + 1, other.name)
         self._place += 1
         if not other.admitted:
@@ -140,8 +145,8 @@ class Turns:
     anew took minutes of everybody's time.
 
     A Benchmark that already holds a place keeps it. One whose hosts somebody before it races against, or waits for,
-    takes no place until they are free, only its part of its namespace's share. One whose namespace has its share takes
-    nothing until one of these is free. Meanwhile those behind it may go on.
+    takes no place until they are free. One whose namespace has its share takes no place until one of these is free, and
+    keeps others off its hosts only if younger mates have it. Meanwhile those behind it may go on.
     """
 
     def __init__(self, benchmarks: Iterable[Waiting], places: int, share: int = 0) -> None:

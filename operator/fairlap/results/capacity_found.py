@@ -7,6 +7,7 @@ from math import exp, log
 from statistics import fmean
 
 from fairlap.api.capacity_status import CapacityRace, CapacityRange, CapacityResult
+from fairlap.wording.counts import counted
 from fairlap.wording.numerals import rate_text
 from fairlap_race.contract.recorded.race_capacity import BOTTLENECK, RaceCapacity, race_capacity
 from fairlap_race.contract.recorded.record import Record
@@ -44,7 +45,7 @@ def capacity_result(records: Sequence[Record]) -> CapacityResult | None:
     if not result.refused:
         rates = [race.rate for race in races if race.rate]
         result = result.model_copy(update={"rate": _together(races, search, exp(fmean(map(log, rates))))})
-    said = [*_sentences(result, subject(records[0])), *_of_clients(found)]
+    said = [*_sentences(result, subject(records[0]), found), *_of_clients(found)]
     return result.model_copy(update={"sentences": said})
 
 
@@ -101,7 +102,7 @@ def _ends(found: CapacityRange) -> str:
     return f"{below}{rate_text(found.low)} to {above}{rate_text(found.high)}"
 
 
-def _sentences(found: CapacityResult, raced: str) -> list[str]:
+def _sentences(found: CapacityResult, raced: str, by_race: Sequence[RaceCapacity]) -> list[str]:
     number = sum(race.probes for race in found.races)
     if found.rate is None:
         refused = f"{raced} has no capacity to be told for {found.task}: {found.refused}"
@@ -110,10 +111,17 @@ def _sentences(found: CapacityResult, raced: str) -> list[str]:
     sure = f"90 % interval {_ends(it)}, {number} probes"
     more = f" in {len(found.races)} races" if len(found.races) > 1 else ""
     said = [f"{raced} carries {rate_text(it.value)} {found.unit} of {found.task} with {found.objective} ({sure}{more})"]
-    if any(race.end == End.WIDE for race in found.races):
+    if any(race.end == End.WIDE and not race.left_out for race in by_race):
         said.append(
             "The probes contradict each other, so the interval is wider than the resolution: longer probes, or a "
             "coarser race.capacity.resolution"
+        )
+    if left_out := sum(race.left_out for race in by_race):
+        wider = any(race.end == End.WIDE and race.left_out for race in by_race)
+        are, so = "is" if left_out == 1 else "are", ", so the interval is wider than the resolution" if wider else ""
+        said.append(
+            f"{counted(left_out, 'probe')} in which the load generator was the bottleneck {are} left out{so}: "
+            "give it more CPU"
         )
     if not _agree(found.races):
         said.append(_DIFFER)

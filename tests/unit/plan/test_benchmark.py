@@ -136,7 +136,7 @@ def test_one_whose_comparison_is_over_ends_and_says_what_to_leave_out(finished: 
         assert (todo.phase, todo.reason) == ("Failed", "InvalidSpec")
         assert todo.message == (
             "metadata.ownerReferences names Comparison upgrade, which is over, so the turn of this Benchmark never "
-            "comes: create it without metadata.ownerReferences"
+            "comes: delete it; one of your own has no metadata.ownerReferences"
         )
     waits = plan(seen(status, spec(suspend=True), turn=over, check_turn=over)).status
     assert waits.phase == "Pending", "nobody asks for its turn yet"

@@ -150,8 +150,7 @@ def test_no_limit_is_passed_and_no_place_is_left_empty(
         assert not share or sum(b.name[0] == fresh.name[0] for b in holding) < share
         holding.append(fresh)
     for left in (b for b in waiting if b.uid not in chosen and not b.hosts and len(holding) < places):
-        at_hosts = (b for b in waiting[: waiting.index(left)] if b.uid not in chosen and b.hosts)
-        assert share and sum(b.name[0] == left.name[0] for b in (*holding, *at_hosts)) >= share
+        assert share and sum(b.name[0] == left.name[0] for b in holding) >= share
         assert turn(left.uid, everyone, places, left.hosts, share).share == share
 
 
@@ -179,13 +178,14 @@ def test_who_waits_for_its_share_keeps_nobody_off_a_host(hosts: tuple[str, ...])
     assert admissible(everyone, 3, 2) == (["a/2"] if hosts == ("b",) else []), "no share: it is not overtaken"
 
 
-def test_who_waits_for_a_host_keeps_its_part_of_the_share_so_that_two_waits_are_not_served_in_turns_for_ever() -> None:
-    everyone = [at_hosts("b/1", "1", "x", admitted=True), at_hosts("a/2", "2", "x"), at_hosts("a/3", "3", "y")]
-    behind = [at_hosts("b/4", "4", "x"), at_hosts("c/5", "5", "z")]
-    assert admissible([*everyone, *behind], 4, 1) == ["c/5"]
-    assert turn("a/3", [*everyone, *behind], 4, share=1)[:4] == (False, 1, "a/2", 1)
-    assert admissible([*everyone, *behind], 4, 2) == ["a/3", "c/5"] == admissible([*everyone, *behind], 4)
-    assert admissible([*everyone[1:], *behind], 4, 1) == ["a/2", "c/5"]
+def test_whom_a_mate_overtook_keeps_its_host_so_that_two_waits_are_not_served_in_turns_for_ever() -> None:
+    waiting = [at_hosts("a/2", "2", "x"), at_hosts("b/4", "4", "x"), at_hosts("c/5", "5", "z")]
+    overtook, older = at_hosts("a/3", "3", "y", admitted=True), at_hosts("a/1", "1", "y", admitted=True)
+    assert admissible([overtook, *waiting], 4, 1) == ["c/5"]
+    assert admissible([older, *waiting], 4, 1) == ["b/4", "c/5"]
+    assert admissible(waiting, 4, 1) == ["a/2", "c/5"]
+    busy = [at_hosts("b/0", "0", "x", admitted=True), at_hosts("a/3", "3", "y"), *waiting]
+    assert admissible(busy, 4, 1) == ["a/3", "c/5"], "meanwhile mates have the share"
 
 
 def test_one_that_waits_is_told_when_the_last_before_it_lined_up() -> None:
@@ -197,10 +197,8 @@ def test_one_that_waits_is_told_when_the_last_before_it_lined_up() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xyz")), min_size=1, max_size=8), st.integers(1, 3))
 def test_the_oldest_goes_on_though_others_line_up_without_an_end(comers: list[tuple[str, str]], places: int) -> None:
-    """Whoever waits for its share, a host or a place is overtaken at most by those that raced before it could."""
-    running = [
-        at_hosts("a/00", "00", "y", admitted=True), at_hosts("b/00", "00", "x", admitted=True)
-    ]  # fmt: skip
+    """Whoever waits for its share, a host or a place has it in the end, in whatever order the others come."""
+    running = [at_hosts("a/00", "00", "y", admitted=True), at_hosts("b/00", "00", "x", admitted=True)]
     line, finished = [at_hosts("a/oldest", "01", "x", "y")], 0
     for number in range(60):
         namespace, host = comers[number % len(comers)]

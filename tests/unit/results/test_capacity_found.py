@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import replace
+from math import log
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -194,6 +196,40 @@ def test_a_few_probes_at_the_limit_of_the_load_generator_leave_the_rest_its_answ
     found = race_capacity(saturated(noisy, at_limit))
     assert found and found.end == end and (found.answer is None) == (end == BOTTLENECK)
     assert end == BOTTLENECK or (found.low and found.high and found.low <= 300 <= found.high)
+
+
+def test_no_probe_that_kept_it_is_no_capacity() -> None:
+    """Two probes of three broke without a bottleneck: that is no rate that the cluster carries."""
+    race = searching_race(50.0)
+    names = race.track.sweep.names if race.track.sweep else ()
+    found = race_capacity(saturated(race, {names[1]}))
+    assert found and (found.end, found.answer) == (BOTTLENECK, None)
+    whole = race_capacity(race)
+    assert whole and whole.end == "NeverKept"
+
+
+def test_what_is_left_out_does_not_move_the_answer() -> None:
+    """Those that kept the objective at the limit go as those that broke it: else 3 % and more came on top."""
+    chance, errors = random.Random(5), []
+    for _ in range(12):
+        race = searching_race(300.0, noise=chance)
+        names = race.track.sweep.names if race.track.sweep else ()
+        found = race_capacity(saturated(race, {name for name in names if chance.random() < 0.3}))
+        if found and found.answer and found.left_out:
+            errors.append(log(found.answer / 300))
+    assert len(errors) > 5 and abs(fmean(errors)) < 0.015
+
+
+def test_what_was_left_out_is_told() -> None:
+    race = searching_race(300.0)
+    steps = race.track.sweep.steps if race.track.sweep else ()
+    nearest = min((step.target_throughput or 0, step.name) for step in steps if not step.kept)[1]
+    found = capacity_result([saturated(race, {nearest})])
+    assert found and found.rate and found.races[0].end == "Wide"
+    assert found.sentences[1:] == [
+        "1 probe in which the load generator was the bottleneck is left out, so the interval is wider than the "
+        "resolution: give it more CPU"
+    ]
 
 
 def saturated(record: Record, names: set[str]) -> Record:

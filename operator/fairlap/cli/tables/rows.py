@@ -121,9 +121,9 @@ def answer_of(benchmark: Benchmark) -> Mapping[str, Any]:
 
 def _answer_rows(found: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
     """Yield the capacity, knee and peak of each task that was searched or swept: its steps have rows of their own."""
-    for task in dict.fromkeys(each["task"] for each in found if each.get("task")):
-        of = [each if each.get("task") == task else {} for each in found]
-        unit = next((each["unit"] for each in of if each.get("unit")), "")
+    subjects = [(each.get("task"), each.get("unit") or "") for each in found]
+    for task, unit in dict.fromkeys(it for it in subjects if it[0]):
+        of = [each if it == (task, unit) else {} for it, each in zip(subjects, found, strict=True)]
         ranges = [each.get("rate") or each.get("capacity") or {} for each in of]
         yield Row(task, "capacity", unit, tuple(_capacity(each, it) for each, it in zip(of, ranges, strict=True)))
         for end, key, is_open in (("from", "low", "openBelow"), ("to", "high", "openAbove")):

@@ -102,8 +102,8 @@ def _of_sweep(benchmark: Benchmark, key: str, otherwise: str) -> str:
 
 
 def _one_unit(benchmarks: Sequence[Benchmark]) -> str:
-    units = {bm.name(it): _of_sweep(it, "unit", "requests/s") for it in benchmarks}
-    (one, unit), *others = units.items()
+    units = {bm.name(it): unit for it in benchmarks if (unit := _of_sweep(it, "unit", ""))}
+    (one, unit), *others = units.items() or [("", "requests/s")]
     if odd := next(((name, other) for name, other in others if other != unit), None):
         told = f"the throughput of {one} is in {unit}, of {odd[0]} in {odd[1]}"
         raise UsageError(f"{told}: one picture has one unit, so name Benchmarks of one unit")

@@ -17,6 +17,7 @@ from fairlap.statistics.gates import NO_SPREAD, SEQUENTIAL, smallest_visible
 from fairlap.statistics.moderation import Prior, fitted_to
 from fairlap.wording.counts import counted
 from fairlap.wording.percentages import two_digits
+from fairlap_race.contract.recorded.race_capacity import race_capacity
 from fairlap_race.contract.recorded.record import Record, Task
 from fairlap_race.contract.watched_machines.resources import MachineTable
 
@@ -71,7 +72,8 @@ def noise_of(races: Sequence[Record], history: History, tables: Sequence[Machine
     for record, used in zip(races, map(nodes_use, machines, races), strict=True):
         for task in (each for each in record.comparable_tasks if each.rally is not None):
             runs.setdefault(task.task, []).append((task, used))
-    whole = list(_of_whole_race([[*whole_numbers(*race)] for race in zip(races, machines, strict=True)], history))
+    told = zip(races, machines, map(race_capacity, races), strict=True)
+    whole = list(_of_whole_race([[*whole_numbers(*race)] for race in told], history))
     found = [
         TaskNoise(task=name, numbers=list(_of_task(of_task, history)))
         for name, of_task in islice(runs.items(), MOST_NOISY_TASKS)

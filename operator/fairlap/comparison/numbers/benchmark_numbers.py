@@ -18,7 +18,7 @@ from fairlap.comparison.numbers.race_numbers import Kind, Number, Raced
 from fairlap.comparison.terms.gate_metrics import LATENCIES, METRICS, SERVICE_TIMES
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.recorded.race_capacity import race_capacity
+from fairlap_race.contract.recorded.race_capacity import RaceCapacity, race_capacity
 from fairlap_race.contract.recorded.record import KEY_RECORD, Record, Task
 from fairlap_race.contract.recorded.task_spans import tasks_at_once
 from fairlap_race.contract.untrusted import as_number
@@ -68,9 +68,10 @@ def race_record(
     record = Record.from_json(text_of(config_map, KEY_RECORD))
     table = MachineTable.from_json(text_of(config_map, KEY_RESOURCES))
     valid, reason, message = _validity(status, race, record)
-    told = sorted(_numbers(record, table), key=lambda it: it.task not in ("", *gated)) if record else []
+    sought = race_capacity(record) if record else None
+    told = sorted(_numbers(record, table, sought), key=lambda it: it.task not in ("", *gated)) if record else []
     numbers, left_out = whole_tasks(told, MOST_NUMBERS)
-    kept, sought = {it.task for it in numbers}, race_capacity(record) if record else None
+    kept = {it.task for it in numbers}
     return RaceRecord(
         variant=variant,
         benchmark=str(metadata.get("name") or ""),
@@ -108,11 +109,11 @@ def recorded_race(
     `table`: what the machines did, where that is known. `rates_of_rally`: what stands beside it knows no others.
     """
     kinds = {kind.value: kind for kind in Kind}
-    numbers = _numbers(record, table, rates_of_rally=rates_of_rally)
+    sought = race_capacity(record)  # by probes, which no other race has
+    numbers = _numbers(record, table, sought, rates_of_rally=rates_of_rally)
     found = {Number(each.task, kinds[each.metric]): each for each in numbers if each.metric in kinds}
     told = {task.task: task.rally for task in record.comparable_tasks if task.rally}
     rates = {task: numbers.error_rate for task, numbers in told.items()}
-    sought = race_capacity(record)  # by probes, which no other race has
     return Raced(
         name,
         record.race_id or name,
@@ -185,16 +186,18 @@ def _canary(table: MachineTable | None) -> dict[str, float]:
     return found
 
 
-def _numbers(record: Record, table: MachineTable | None, *, rates_of_rally: bool = False) -> Iterator[Measured]:
+def _numbers(
+    record: Record, table: MachineTable | None, sought: RaceCapacity | None, *, rates_of_rally: bool = False
+) -> Iterator[Measured]:
     """Yield every number: what is of the whole race first, so that thousands of tasks do not crowd it out."""
-    yield from whole_numbers(record, table)
+    yield from whole_numbers(record, table, sought)
     nodes = nodes_use(table, record)
     for task in _tasks(record):
         yield from task_numbers(task, nodes, rates_of_rally=rates_of_rally)
 
 
-def whole_numbers(record: Record, table: MachineTable | None) -> Iterator[Measured]:
-    """Yield the numbers of the whole race as Comparisons compare them, the capacity that was looked for among them."""
+def whole_numbers(record: Record, table: MachineTable | None, sought: RaceCapacity | None) -> Iterator[Measured]:
+    """Yield the numbers of the whole race as Comparisons compare them, with the capacity that was `sought`, if any."""
     documents = [index.documents for index in record.indices or () if index.documents is not None]
     whole = {
         "storeBytes": record.totals.store_bytes,
@@ -207,9 +210,8 @@ def whole_numbers(record: Record, table: MachineTable | None) -> Iterator[Measur
     }
     for metric, value in whole.items():
         yield from _measured("", metric, value)
-    found = race_capacity(record)
-    if found and found.answer:
-        yield from _measured(found.task, "capacity", found.answer, unit=found.unit[:63])
+    if sought and sought.answer:
+        yield from _measured(sought.task, "capacity", sought.answer, unit=sought.unit[:63])
 
 
 def task_numbers(task: Task, nodes: NodesUse | None = None, *, rates_of_rally: bool = False) -> Iterator[Measured]:

@@ -39,7 +39,7 @@ def begun_by(now: datetime, said: _Said, *fields: str) -> _Said:
     A clock that was far ahead wrote them: what is counted from there would not pass for years.
     """
     times = {name: getattr(said, name) for name in fields}
-    ahead = {name: stamp(now) for name, at in times.items() if at and _is_ahead(moment(at), now)}
+    ahead = {name: stamp(now) for name, at in times.items() if at and is_ahead(moment(at), now)}
     return said.model_copy(update=ahead) if ahead else said
 
 
@@ -56,10 +56,11 @@ def lined_up_by(now: datetime, said: _Said, *turns: Turn) -> _Said:
 def ended_by(now: datetime, completion_time: str) -> datetime:
     """Return when something ended; `now` where a clock that was far ahead wrote a time that is still to come."""
     at = moment(completion_time)
-    return now if _is_ahead(at, now) else at
+    return now if is_ahead(at, now) else at
 
 
-def _is_ahead(at: datetime, now: datetime) -> bool:
+def is_ahead(at: datetime, now: datetime) -> bool:
+    """Return whether a time that was written is further ahead of our clock than clocks differ."""
     return at - now > _CLOCKS_DIFFER
 
 

@@ -61,7 +61,7 @@ def _keep_back(seen: Seen, upcoming: str) -> Plan | None:
         return None
     text = (
         f"metadata.ownerReferences names Comparison {seen.turn.led_by}, so the turn of this Benchmark never comes: "
-        "create it without metadata.ownerReferences"
+        "delete it; one of your own has no metadata.ownerReferences"
     )
     return end_failed(seen, Reason.INVALID_SPEC, text)
 

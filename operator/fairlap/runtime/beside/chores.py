@@ -18,7 +18,8 @@ from fairlap.api.phases import is_over
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.kube.backoff import doubled
-from fairlap.plan.basis.conditions import stamp
+from fairlap.plan.basis.conditions import moment, stamp
+from fairlap.plan.basis.deadline import is_ahead
 from fairlap.plan.comparison.kept_clusters import still_needs_cluster
 from fairlap.plan.lifetimes import expiry, rerun, rerun_history
 from fairlap.plan.lifetimes.keep import kept_until
@@ -104,7 +105,7 @@ class Chores:
         if leader_uid(benchmark):
             await self._wait_for_comparison(benchmark, due)
         else:
-            await _wait_until(due)
+            due = await _wait_for(benchmark, kept_until) or due
         for there in await self._kept_clusters(benchmark, due):
             if not there["metadata"].get("deletionTimestamp"):
                 await self.connection().delete(ELASTICSEARCH.kind, there)
@@ -135,10 +136,9 @@ class Chores:
             await asyncio.sleep(_LOOK_AT_COMPARISON_SECONDS)
 
     async def _expire(self, benchmark: Json) -> None:
-        due = expiry.expires_at(benchmark, datetime.now(UTC))
+        due = await _wait_for(benchmark, expiry.expires_at)
         if due is None:
             return
-        await _wait_until(due)
         api_server, meta = self.connection(), benchmark["metadata"]
         while True:
             found = await find_run(api_server, KIND, meta["namespace"], meta["name"])
@@ -266,6 +266,20 @@ class Chores:
         self.post_event(
             created, "Normal", "RerunOf", f"the same as Benchmark {meta['name']}, asked for by its annotation"
         )
+
+
+async def _wait_for(benchmark: Json, due_at: Callable[[Json, datetime], datetime | None]) -> datetime | None:
+    """Wait until a time after the end of a Benchmark; return it, None when there is none."""
+    due = due_at(benchmark, datetime.now(UTC))
+    if due is None:
+        return None
+    await _wait_until(due)
+    now = datetime.now(UTC)
+    if not is_ahead(moment(benchmark["status"]["completionTime"]), now):
+        # It may have been our own clock that was wrong when this began.
+        due = due_at(benchmark, now) or due
+        await _wait_until(due)
+    return due
 
 
 async def _wait_until(due: datetime) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +12,7 @@ from fairlap_race.contract.specification.capacity_search import (
     CapacityFound,
     CapacitySearch,
     End,
+    RateProbe,
     is_sound,
     what_is_found,
 )
@@ -44,6 +45,8 @@ class RaceCapacity:
     probes: int = 0
     unit: str = ""
     """of the rates; "" where no probe was measured"""
+    left_out: int = 0
+    """probes that tell nothing of the cluster, because the load generator was the bottleneck in them"""
     busy_clients: int | None = None
     """how many sent, where all were busy in half of the probes that broke or more, and the service time alone kept the
     objective"""
@@ -69,33 +72,48 @@ def race_capacity(record: Record) -> RaceCapacity | None:
     """Return what the race found; None where nothing was looked for, or what cannot have been.
 
     What broke while the load generator was the bottleneck tells nothing of the cluster: it is left out, and is the
-    answer where too little else bounds the capacity above.
+    answer where too little else bounds the capacity.
     """
     swept = record.track.sweep
     if swept is None or swept.search is None or not is_sound(swept.search, swept.probes):
         return None
     saturated = saturated_probes(record)
-    counted = SweepSpec(steps=tuple(it for it in swept.steps if it.kept or it.name not in saturated))
-    fair = counted.probes
-    left_out, number, unit = len(swept.probes) - len(fair), len(swept.probes), _unit(record)
-    if not fair:
-        return RaceCapacity(swept.task, BOTTLENECK if left_out else End.WIDE, probes=number, unit=unit)
-    found = what_is_found(swept.search, fair)
-    broken = [it.name for it in counted.steps if it.kept is False]
-    told = not left_out or _is_of_the_cluster(found, len(broken) + left_out, left_out)
-    end = found.end if told else BOTTLENECK
-    busy = _busy_clients(record, swept.search, broken)
-    return RaceCapacity(swept.task, end, found.rate, found.low, found.high, number, unit, busy)
+    broken = frozenset(it.name for it in swept.steps if it.kept is False)
+    found, lost, is_answer = _believed(swept, swept.search, broken, saturated)
+    return RaceCapacity(
+        swept.task,
+        found.end if is_answer else BOTTLENECK,
+        found.rate,
+        found.low,
+        found.high,
+        len(swept.probes),
+        _unit(record),
+        len(lost),
+        _busy_clients(record, swept.search, broken - saturated),
+    )
 
 
-def _is_of_the_cluster(found: CapacityFound, broken: int, left_out: int) -> bool:
-    """Tell whether what is found without the probes `left_out` is no answer of the load generator's.
+def _believed(
+    swept: SweepSpec, search: CapacitySearch, broken: frozenset[str], saturated: frozenset[str]
+) -> tuple[CapacityFound, frozenset[str], bool]:
+    """Return what is found without the probes that tell nothing, these, and whether that is the cluster's answer."""
+    lost = broken & saturated
+    counted = _probes_without(swept, lost)
+    if not counted:
+        return CapacityFound(End.WIDE), lost, not lost
+    found = what_is_found(search, counted)
+    if not lost or found.end is not End.WIDE:
+        return found, lost, not lost or found.end is not End.NEVER_BROKEN
+    if 2 * len(lost) >= len(broken):
+        return found, lost, False
+    # Among noise those that kept it go, too: without the broken ones alone the capacity would seem higher than it is.
+    found = what_is_found(search, _probes_without(swept, saturated))
+    bounded = found.low is not None and found.high is not None
+    return found, saturated, bounded and found.end in (End.WIDE, End.FOUND)
 
-    Among noise most of the `broken` ones must be left: without the others alone the capacity would seem higher.
-    """
-    if found.end is End.WIDE:
-        return found.high is not None and 2 * left_out < broken
-    return found.end is not End.NEVER_BROKEN
+
+def _probes_without(swept: SweepSpec, names: frozenset[str]) -> tuple[RateProbe, ...]:
+    return SweepSpec(steps=tuple(it for it in swept.steps if it.name not in names)).probes
 
 
 def saturated_probes(record: Record) -> frozenset[str]:
@@ -104,9 +122,8 @@ def saturated_probes(record: Record) -> frozenset[str]:
     return frozenset(it.task for it in record.tasks if it.task in names and it.load and it.load.saturated)
 
 
-def _busy_clients(record: Record, search: CapacitySearch, broken: Sequence[str]) -> int | None:
-    wanted = frozenset(broken)
-    tasks = [task for task in record.tasks if task.task in wanted]
+def _busy_clients(record: Record, search: CapacitySearch, broken: frozenset[str]) -> int | None:
+    tasks = [task for task in record.tasks if task.task in broken]
     short = [task for task in tasks if _lacks_clients(task, search)]
     return max(task.clients or 0 for task in short) if short and 2 * len(short) >= len(broken) else None
 

@@ -66,15 +66,18 @@ class Searcher:
 
     def __init__(self, directory: Path, sweep: SweepSpec, search: CapacitySearch) -> None:
         self._file, self._sweep, self._search = directory / FOUND, sweep, search
+        self._names = frozenset(sweep.names)
         self._samples: dict[str, ProbeSamples] = {}
 
     def add(self, samples: Sequence[Any], measured: Any) -> None:
         """Take in samples of Rally's; `measured` is its type of those that count."""
         for sample in samples:
             name = sample.task.name
-            if name not in self._sweep.names:
+            if name not in self._names:
                 continue
-            probe = self._samples.setdefault(name, ProbeSamples())
+            probe = self._samples.get(name)
+            if probe is None:
+                probe = self._samples[name] = ProbeSamples()
             if sample.sample_type == measured:
                 probe.add(sample)
             else:
@@ -83,7 +86,7 @@ class Searcher:
     def end(self, names: Sequence[str]) -> None:
         """Judge the probe that ended with a step of the tasks `names`, if it is one."""
         plan = _read(self._file, self._sweep)
-        name = next((name for name in names if name in self._sweep.names), None)
+        name = next((name for name in names if name in self._names), None)
         if name is None or plan.rate is None:
             return
         found = self._samples.pop(name, ProbeSamples()).measured(self._search.percentile)

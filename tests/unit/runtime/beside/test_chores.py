@@ -2,7 +2,7 @@
 
 import asyncio
 import copy
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from fairlap.plan.basis.conditions import stamp
 from fairlap.plan.lifetimes import rerun
 from fairlap.plan.lifetimes.expiry import EXPIRED
 from fairlap.plan.lifetimes.keep import kept_until
+from fairlap.runtime.beside import chores as chores_module
 from fairlap.runtime.beside.chores import Chores
 from fairlap.runtime.beside.last_word import INTERNAL_ERRORS
 
@@ -504,3 +505,30 @@ def test_a_cluster_is_not_kept_for_longer_than_a_year_whatever_is_asked_for() ->
 def test_an_announcement_that_is_too_deep_is_none() -> None:
     meta = {"annotations": {rerun.SAID: "[" * 100_000}}
     assert rerun.announced({"metadata": meta}, "1") is None
+
+
+@pytest.mark.parametrize(
+    ("began", "mended", "gone"),
+    [("10T12:00", "10T12:00", "11T11:00"), ("09T06:00", "10T12:00", "11T11:00"), ("08T06:00", "08T06:00", "09T06:00")],
+    ids=["right", "behind at the start", "the one that wrote it was ahead"],
+)
+def test_a_time_is_over_by_a_clock_that_was_mended_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, began: str, mended: str, gone: str
+) -> None:
+    now = [datetime.fromisoformat(f"2026-01-{began}:00Z")]
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return now[0]
+
+    async def sleep(seconds: float) -> None:
+        now[0] = max(now[0] + timedelta(seconds=seconds), datetime.fromisoformat(f"2026-01-{mended}:00Z"))
+
+    monkeypatch.setattr(chores_module, "datetime", Clock)
+    monkeypatch.setattr(chores_module.asyncio, "sleep", sleep)
+    kept = [{"type": "ClusterKept", "status": "True"}]
+    status = {"phase": "Failed", "completionTime": "2026-01-10T11:00:00Z", "conditions": kept}
+    benchmark = {"spec": {"keepClusterFor": "24h"}, "status": status}
+    due = asyncio.run(chores_module._wait_for(benchmark, kept_until))
+    assert due == now[0] == datetime.fromisoformat(f"2026-01-{gone}:00Z")
