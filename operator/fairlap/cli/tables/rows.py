@@ -121,7 +121,7 @@ def answer_of(benchmark: Benchmark) -> Mapping[str, Any]:
 
 def _answer_rows(found: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
     """Yield the capacity, knee and peak of each task that was searched or swept: its steps have rows of their own."""
-    subjects = [(each.get("task"), each.get("unit") or "") for each in found]
+    subjects = [(str(each.get("task") or ""), str(each.get("unit") or "")) for each in found]
     for task, unit in dict.fromkeys(it for it in subjects if it[0]):
         of = [each if it == (task, unit) else {} for it, each in zip(subjects, found, strict=True)]
         ranges = [each.get("rate") or each.get("capacity") or {} for each in of]

@@ -263,6 +263,13 @@ def test_a_capacity_is_in_csv_and_markdown() -> None:
     assert "capacity" not in report.markdown(TWO) and "capacity" not in report.comma_separated(TWO)
 
 
+def test_capacities_in_different_units_have_rows_of_their_own() -> None:
+    asked = [searched("es-8", 300.5), searched("es-9", 301.0)]
+    asked[1]["status"]["results"]["capacity"]["unit"] = "docs/s"
+    text = report.markdown(asked)
+    assert "| search: capacity, ops/s | 300 | - |" in text and "| search: capacity, docs/s | - | 300 |" in text
+
+
 def test_what_a_sweep_says_is_in_csv_and_markdown() -> None:
     one = benchmark("es-8", succeeded())
     one["status"]["results"]["sweep"] = {
