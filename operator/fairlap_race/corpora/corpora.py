@@ -112,16 +112,21 @@ class CorporaSource:
     def _check_room(self, need: CorpusFile, held: int) -> None:
         if self._spec is None:
             return
-        most = bound = self._spec.max_bytes
+        bound, whole = self._spec.max_bytes, None
         # Whoever writes there says what is wrong with the volume.
         with suppress(OSError):
-            most = largest(self._root, bound)
+            whole = largest(self._root, None)
         packed = need.compressed_bytes if need.document_archive else None
-        size = held + (packed or 0) + (need.uncompressed_bytes or 0)
-        if most is not None and size > most:
-            needed = f"{size} bytes are needed to unpack it"
+        alone = (packed or 0) + (need.uncompressed_bytes or 0)
+        needed = there = ""
+        if bound is not None and held + alone > bound:
+            needed = f"{held + alone} bytes are needed to unpack it"
             needed += f" beside the {held} of the track's other documents" if held else ""
-            there = f"the bound is {bound}" if bound == most else f"the volume has {most}"
+            there = f"the bound is {bound}"
+        # A volume may compress, so that nobody knows how much of several files it takes.
+        elif whole is not None and alone > whole:
+            needed, there = f"{alone} bytes are needed to unpack it", f"the volume has {whole}"
+        if needed:
             text = f"corpus {need.corpus}: no room in {self._where()}: {needed}, {there}"
             raise TrackError(Reason.CORPORA_CACHE, text)
 

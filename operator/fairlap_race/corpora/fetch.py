@@ -77,14 +77,14 @@ def fetch(
 def reachable(need: CorpusFile, stop: threading.Event) -> str:
     """Return why `need` cannot be downloaded, as a sentence; empty when it can, or the server does not tell.
 
-    Raises StoppedError.
+    What may pass is asked again, but not once a whole attempt's time is over. Raises StoppedError.
     """
     if scheme := _unsupported(need):
         return scheme
-    attempt = 1
+    attempt, last = 1, time.monotonic() + SOCKET_SECONDS
     while True:
         words, may_pass = _asked(need)
-        if not may_pass or attempt == ATTEMPTS:
+        if not may_pass or attempt == ATTEMPTS or time.monotonic() >= last:
             return words
         if stop.wait(backoff(attempt)):
             raise StoppedError
@@ -101,7 +101,8 @@ def _asked(need: CorpusFile) -> tuple[str, bool]:
         tells = error.code not in (400, 403, 405, 429, 501)
         return (f"{need.shown_url}: {_status(error.code)}", _may_pass(error.code)) if tells else ("", False)
     except (OSError, http.client.HTTPException) as error:
-        return f"{need.shown_url}: {_no_answer(error)}", isinstance(error, OSError)
+        untrusted = isinstance(getattr(error, "reason", error), ssl.SSLCertVerificationError)
+        return f"{need.shown_url}: {_no_answer(error)}", isinstance(error, OSError) and not untrusted
     expected = need.compressed_bytes if need.document_archive else need.uncompressed_bytes
     if expected is not None and length is not None and length.isdecimal() and int(length) != expected:
         return f"{need.shown_url} has {length} bytes, the track says {expected}", False

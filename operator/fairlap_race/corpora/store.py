@@ -21,7 +21,7 @@ import shutil
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,27 +81,33 @@ class Partial:
         self._store = store
         self._key = key
         self._reserved = 0
+        self._followed = 0
 
     def need(self, total: int) -> None:
         """Have room for `total` bytes in all. Raises StoreFullError."""
-        if total > self._reserved:
-            self._store.make_room(self._key, total, total - self._reserved)
-            self._reserved = total
+        self._reserve(total)
 
     def grow(self, total: int) -> None:
         """Have room for at least `total` bytes, when nobody knows how many it will be. Raises StoreFullError."""
         if total > self._reserved:
-            self.need(-(-total // STEP_BYTES) * STEP_BYTES if self._store.roomy(STEP_BYTES) else total)
+            self._reserve(-(-total // STEP_BYTES) * STEP_BYTES if self._store.roomy(STEP_BYTES) else total)
 
     def follow(self) -> None:
         """Have room for what is written here by a program that asks nobody, and where there can be, for a step more.
 
-        Raises StoreFullError.
+        Others go for as much at most as it writes until the look after next. Raises StoreFullError.
         """
         total = self.written()
+        pace, self._followed = total - self._followed, total
         if total + STEP_BYTES // 2 > self._reserved:
             ahead = total + STEP_BYTES
-            self.need(ahead if self._store.can_have(ahead - self._reserved) else total)
+            roomy = self._store.roomy(ahead - self._reserved, ahead - max(self._reserved, total))
+            self._reserve(ahead if roomy else min(ahead, total + 2 * pace), total)
+
+    def _reserve(self, *totals: int) -> None:
+        """Have room for the first of `totals` that there can be room for, the largest one first."""
+        if totals[0] > self._reserved:
+            self._reserved = self._store.make_room(self._key, totals, self._reserved, self.written())
 
     def written(self) -> int:
         """Return how many bytes were written so far."""
@@ -152,44 +158,43 @@ class Store:
         """Let go of every entry."""
         self._claims.close()
 
-    def roomy(self, more: int) -> bool:
-        """Tell whether `more` bytes fit without eviction."""
-        return self._fits(more)
+    def roomy(self, more: int, unwritten: int | None = None) -> bool:
+        """Tell whether `more` bytes, of which `unwritten` are not on the volume yet, fit without eviction."""
+        return self._fits(more, more if unwritten is None else unwritten)
 
-    def can_have(self, more: int) -> bool:
-        """Tell whether `more` bytes fit, what must go for them evicted. Raises StoppedError."""
-        with self._gate():
-            return self._evict(more)
+    def make_room(self, key: str, totals: Sequence[int], reserved: int, written: int) -> int:
+        """Reserve the first of `totals` that fits for the entry `key` in the making, evicting what must go; return it.
 
-    def make_room(self, key: str, total: int, more: int) -> None:
-        """Reserve `total` bytes for the entry `key` in the making, `more` than before, evicting what must go.
-
-        Waits for as long as claims of the dead may stand in the way. Raises StoreFullError and StoppedError.
+        `reserved` and `written`: how much it has already. Waits for as long as claims of the dead may stand in the way.
+        Raises StoreFullError and StoppedError.
         """
         limit = time.monotonic() + 1.5 * self._claims.stale_seconds
+        more, unwritten = totals[-1] - reserved, totals[-1] - max(reserved, written)
         while True:
             with self._gate():
-                if self._evict(more):
-                    self._claims.hold(f"build-{key}", str(total))
-                    return
-                words = self._room_sentence(more)
-            if time.monotonic() > limit or total > largest(self._root, self._max):
+                for total in (max(each, reserved) for each in totals):
+                    if total == reserved or self._evict(total - reserved, total - max(reserved, written)):
+                        self._claims.hold(f"build-{key}", str(total))
+                        return total
+                words = self._room_sentence(unwritten if self._max is None else more)
+            if time.monotonic() > limit or totals[-1] > largest(self._root, self._max):
                 raise StoreFullError(words)
             self._show_progress(f"waiting for room: {words}")
             if self._stop.wait(min(1.0, self._claims.stale_seconds / 10)):
                 raise StoppedError
 
-    def _evict(self, more: int) -> bool:
-        """Make room for `more` bytes; tell whether there is. Within the gate."""
+    def _evict(self, more: int, unwritten: int) -> bool:
+        """Make room for `more` bytes, of which `unwritten` will be written; tell whether there is. Within the gate."""
         self._sweep()
-        if self._fits(more):
+        if self._fits(more, unwritten):
             return True
         unused = sorted(self._unused(), key=_last_used)
         # Else others would fetch it anew, and nobody would have the room.
-        if self._fits(more - sum(_bytes(path) for path in unused)):
+        freed = sum(_bytes(path) for path in unused)
+        if self._fits(more - freed, unwritten - freed):
             for oldest in unused:
                 self._discard(oldest)
-                if self._fits(more):
+                if self._fits(more, unwritten):
                     return True
         return False
 
@@ -265,9 +270,9 @@ class Store:
             out.flush()
             os.fsync(out.fileno())
 
-    def _fits(self, more: int) -> bool:
+    def _fits(self, more: int, unwritten: int) -> bool:
         usage = os.statvfs(self._root)
-        if more > usage.f_bavail * usage.f_frsize:
+        if unwritten > usage.f_bavail * usage.f_frsize:
             return False
         return self._max is None or self._taken() + more <= self._max
 

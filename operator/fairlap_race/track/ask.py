@@ -48,6 +48,7 @@ def make_request(spec: RaceSpec, track: Ready, data_cache: Path, flavor: str = "
         data_cache=str(data_cache),
         downloads=True,
         replayed_writes=track.writes,
+        generated=spec.track.builtin is not None and spec.requests is None,
     )
 
 

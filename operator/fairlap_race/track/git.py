@@ -283,8 +283,10 @@ class _Git:
     def patiently(self, *arguments: str) -> _Done:
         for pause in self._pauses:
             done = self.run(*arguments)
-            if done.code == 0 or not _UNREACHED.search(done.words) or self._stop.wait(pause):
+            if done.code == 0 or not _UNREACHED.search(done.words):
                 return done
+            if self._stop.wait(pause):
+                raise _told_to_stop()
         return self.run(*arguments)
 
     def run(self, *arguments: str) -> _Done:
@@ -313,12 +315,16 @@ class _Git:
                 output, words = process.communicate(timeout=0.2)
             except subprocess.TimeoutExpired:
                 if self._stop.is_set():
-                    raise TrackError(Reason.RACE_ABORTED, "the runner was told to stop while git fetched") from None
+                    raise _told_to_stop() from None
                 if time.monotonic() > self._limit:
                     text = f"git {arguments[0]} was not done after {FETCH_SECONDS:.0f} s"
                     raise TrackError(Reason.TRACK_FETCH_FAILED, text) from None
             else:
                 return output.decode("utf-8", "replace"), words.decode("utf-8", "replace")
+
+
+def _told_to_stop() -> TrackError:
+    return TrackError(Reason.RACE_ABORTED, "the runner was told to stop while git fetched")
 
 
 def own_words(words: str) -> str:

@@ -68,6 +68,8 @@ class Request:
     """find out what the track changes on the cluster, too"""
     replayed_writes: tuple[str, ...] | None = None
     """of the builtin track replay: method and path of its requests that do more than read; None for other tracks"""
+    generated: bool = False
+    """The documents were generated for these parameters, by the generator that ships with the track."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ track parameters that the generator takes too, all of them whole numbers. Tracks
 files and their code is not run here.
 
 Of a volume with several tracks there is, as in a clone of their repository, what a track uses of the files and folders
-beside its own: what its Python code imports, and what its files name as ../NAME.
+beside its own: what its Python code imports, and what its files name as ../NAME (../../NAME from a folder of it).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,9 @@ LINK_BYTES = 64 * 1024 * 1024
 _NOT_OF_THE_TRACK = ("__pycache__", ".git", "lost+found", ".snapshot")
 """Kept by Python, git, a file system and servers of NFS."""
 _TEXTS, _TEXT_BYTES = (".py", ".json", ".j2"), 1 << 20
-_BESIDE = re.compile(r"\.\./([\w.-]+)")
+_BESIDE = re.compile(r"""(?<![^\s"'(])((?:\.\./)+)([\w.-]+)""")
+_BESIDE_IN_CODE = re.compile(r"(?<![\w.])((?:\.\./)+)([\w.-]+)")
+"""Code may put a folder's name before it; documents may have it in any address."""
 
 Generator = Callable[[Path, Path, Mapping[str, Any]], None]
 """Puts what the builtin track in the first directory generates into the second one."""
@@ -175,14 +178,17 @@ def _copy_file(source: Path, target: Path) -> None:
 
 def _copy_beside(track: Path, target: Path, volume: Path) -> None:
     """Copy what the track uses of the files and folders beside it, and what these use of them."""
-    there = {path.name: path for path in track.parent.iterdir() if path.name not in _NOT_OF_THE_TRACK}
+    try:
+        there = {path.name: path for path in track.parent.iterdir() if path.name not in _NOT_OF_THE_TRACK}
+    except PermissionError:  # of a folder that may be entered, but not listed
+        return
     left = [target]
     while left:
         named, modules = _names_beside(left.pop())
         for name in sorted((named | modules) & there.keys()):
             source, copy = there[name], target.parent / name
-            if copy.exists() or (name not in named and source.is_dir() and not any(source.glob("*.py"))):
-                continue  # a folder without Python code is no package, but has the name of one by chance
+            if copy.exists() or (name not in named and source.is_dir() and not _is_package(source)):
+                continue
             if not is_inside(volume, source):
                 raise _leading_out(f"../{name}")
             if source.is_dir():
@@ -193,6 +199,22 @@ def _copy_beside(track: Path, target: Path, volume: Path) -> None:
             left.append(copy)
 
 
+def _is_package(folder: Path) -> bool:
+    """Tell whether Python would take a folder for the package of its name, which it may have by chance."""
+    if (folder / "__init__.py").is_file():
+        return True
+    if folder.name in sys.stdlib_module_names:
+        return False
+    try:
+        installed = find_spec(folder.name)
+    except (ImportError, ValueError):
+        installed = None
+    # Any other package goes before a folder without __init__.py, a namespace, whose origin is None.
+    if installed and installed.origin is not None:
+        return False
+    return any(folder.rglob("*.py"))
+
+
 def _names_beside(copied: Path) -> tuple[set[str], set[str]]:
     """Return what the files in `copied` name of what is beside it, and what their code may import from there."""
     named: set[str] = set()
@@ -201,7 +223,12 @@ def _names_beside(copied: Path) -> tuple[set[str], set[str]]:
         if path.suffix not in _TEXTS or not path.is_file() or path.stat().st_size > _TEXT_BYTES:
             continue
         text = path.read_text(encoding="utf-8", errors="replace")
-        named.update(_BESIDE.findall(text))
+        depth = len(path.relative_to(copied).parts)
+        for ups, name in (_BESIDE_IN_CODE if path.suffix == ".py" else _BESIDE).findall(text):
+            up = ups.count("/")
+            # It is meant from the file's own folder or, where that has none of the name, from the track's.
+            if up == depth or (up == 1 and not (path.parent.parent / name).exists()):
+                named.add(name)
         if path.suffix == ".py":
             modules = {module.partition(".")[0] for module in _imported(text)}
             imported |= modules | {f"{module}.py" for module in modules}

@@ -9,6 +9,7 @@ import hashlib
 import io
 import shutil
 import socket
+import ssl
 import tarfile
 import threading
 import urllib.error
@@ -510,6 +511,31 @@ def test_a_server_that_is_just_starting_is_asked_again(server: Files, monkeypatc
     assert reachable(wanted) == "" and len(tried) == 3
 
 
+@pytest.mark.parametrize(
+    ("error", "seconds", "asked"),
+    [
+        (TimeoutError("x"), 60.0, 1),
+        (TimeoutError("x"), 25.0, 3),
+        (urllib.error.URLError(ssl.SSLCertVerificationError("x")), 0.0, 1),
+        (urllib.error.URLError(ssl.SSLError("x")), 0.0, fetch.ATTEMPTS),
+    ],
+)
+def test_a_server_that_will_not_answer_is_not_waited_for(
+    server: Files, monkeypatch: pytest.MonkeyPatch, error: OSError, seconds: float, asked: int
+) -> None:
+    """A firewall that drops packets costs a minute for each attempt, a certificate stays as it is."""
+    now, tried = [0.0], list[object]()
+
+    def refuse(request: urllib.request.Request) -> object:
+        tried.append(request)
+        now[0] += seconds
+        raise error
+
+    monkeypatch.setattr(fetch.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(fetch, "_open", refuse)
+    assert "x" in reachable(need(server)) and len(tried) == asked
+
+
 def test_who_asks_again_can_be_stopped(server: Files) -> None:
     stop = threading.Event()
     stop.set()
@@ -544,6 +570,23 @@ def test_a_check_adds_up_what_a_race_has_at_once(server: Files, tmp_path: Path) 
     (tmp_path / "empty").mkdir()
     with pytest.raises(TrackError, match=r"the volume has \d+"):
         Racing(tmp_path / "w", tmp_path / "empty").corpora.look([replace(archive, uncompressed_bytes=1 << 62)], track)
+
+
+def test_of_a_volume_without_a_bound_each_file_is_looked_at_alone(
+    server: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file system may compress, so how much fits at once is not known."""
+    archive = need(server)
+    most = len(DOCUMENTS) + (archive.compressed_bytes or 0)
+    monkeypatch.setattr("fairlap_race.corpora.corpora.largest", lambda root, bound: most)
+    second = replace(archive, corpus="more", document_file="documents-2.json", base_url=f"{server.url}/.")
+    server.content["./documents.json.bz2"] = server.content["documents.json.bz2"]
+    larger = replace(second, uncompressed_bytes=len(DOCUMENTS) + 1)
+    Racing(tmp_path / "w", tmp_path / "shared").corpora.look([archive, second], tmp_path)
+    for bound, needs, words in ((None, (archive, larger), rf"{most + 1} bytes .* the volume has {most}"),
+            (most, (archive, second), rf"beside the {len(DOCUMENTS)} .*, the bound is {most}")):  # fmt: skip
+        with pytest.raises(TrackError, match=f"corpus more: no room .*{words}"):
+            Racing(tmp_path / "w", tmp_path / "shared", bound).corpora.look(needs, tmp_path)
 
 
 @pytest.mark.parametrize(

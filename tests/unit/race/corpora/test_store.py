@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -184,6 +185,80 @@ def test_room_is_made_ahead_of_a_program_that_writes_by_itself(tmp_path: Path, m
         store.use("b", writes)
     assert keys(tmp_path) == {"a"}
     store.close()
+
+
+def test_nothing_goes_for_a_step_that_a_slow_program_does_not_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairlap_race.corpora.store.STEP_BYTES", 40)
+    store = opened(tmp_path, 120)
+    store.use("old", of_size(90))
+    store.close()
+
+    def writes(partial: Partial) -> None:
+        for size in (5, 8, 10, 14):
+            (partial.path / "documents.json").write_bytes(b"x" * size)
+            partial.follow()
+
+    store = opened(tmp_path, 120)
+    store.use("a", writes)
+    assert keys(tmp_path) == {"old", "a"}
+    store.close()
+
+
+def test_a_step_ahead_that_another_takes_first_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairlap_race.corpora.store.STEP_BYTES", 40)
+    store, other = opened(tmp_path, 100), opened(tmp_path, 100)
+    gate = store._gate
+
+    def late() -> AbstractContextManager[None]:
+        if "other" not in keys(tmp_path):
+            other.use("other", of_size(90))
+        return gate()
+
+    def writes(partial: Partial) -> None:
+        (partial.path / "documents.json").write_bytes(b"x" * 8)
+        monkeypatch.setattr(store, "_gate", late)
+        began = time.monotonic()
+        partial.follow()
+        assert time.monotonic() - began < STALE
+
+    store.use("a", writes)
+    assert keys(tmp_path) == {"other", "a"}
+    other.close()
+    store.close()
+
+
+class Disk:
+    """Of a volume of so many bytes what os.statvfs tells."""
+
+    f_frsize = 1
+
+    def __init__(self, root: Path, size: int) -> None:
+        self.f_blocks = size
+        self.f_bavail = size - sum(path.stat().st_size for path in root.rglob("documents.json"))
+
+
+@pytest.mark.parametrize("bound", [None, 100])
+def test_what_is_written_is_not_demanded_of_the_volume_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: int | None
+) -> None:
+    monkeypatch.setattr("fairlap_race.corpora.store.os.statvfs", lambda root: Disk(tmp_path, 100))
+    monkeypatch.setattr("fairlap_race.corpora.store.STEP_BYTES", 40)
+
+    def writes(made: Partial) -> None:
+        (made.path / "documents.json").write_bytes(b"x" * 70)
+        made.follow()
+        made.need(made.written())
+
+    store = opened(tmp_path, bound)
+    store.use("a", writes)
+    with pytest.raises(StoreFullError, match=r"31 bytes more are needed, 70 are taken .* 30 are free"):
+        store.use("b", of_size(31))
+    store.close()
+    assert keys(tmp_path) == {"a"}
 
 
 def test_room_that_the_dead_hold_is_waited_for(tmp_path: Path) -> None:

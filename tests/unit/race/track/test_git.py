@@ -317,6 +317,15 @@ def test_what_may_pass_is_tried_again(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (tmp_path / "fetches").read_text() == "\n\n"
 
 
+def test_a_stop_between_two_attempts_is_no_fault_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(track_git, "PAUSES", (60.0,))
+    stop = threading.Event()
+    threading.Timer(1.5, stop.set).start()
+    with pytest.raises(TrackError) as caught:
+        fetch(GitSource("http://127.0.0.1:1/x.git", "main"), tmp_path, stop)
+    assert caught.value.reason is Reason.RACE_ABORTED
+
+
 def secret(directory: Path, **files: str) -> Path:
     directory.mkdir()
     for name, content in files.items():

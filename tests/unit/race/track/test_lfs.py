@@ -21,6 +21,14 @@ def test_a_pointer_is_known_by_its_first_line(tmp_path: Path, text: str, expecte
     assert is_lfs_pointer(tmp_path / "documents.json.bz2") is expected
 
 
+def test_what_cannot_be_read_is_no_pointer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, _: str) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    assert is_lfs_pointer(tmp_path / "documents.json") is False
+
+
 @pytest.mark.parametrize("name", ["requests.ndjson", "documents.json"])
 def test_requests_that_are_a_pointer_are_said_to_be_one(tmp_path: Path, name: str) -> None:
     (tmp_path / "requests.ndjson").write_text("/_search\n")

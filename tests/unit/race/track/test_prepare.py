@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -144,7 +144,7 @@ MANY: Mapping[str, str] = {
     "elastic/logs/track.py": TRACK_PY,
     "elastic/logs/docs": "-> ../../common",
     "elastic/json/README.md": "has the name of a module by chance",
-    "elastic/shared/__init__.py": "import more.deep",
+    "elastic/shared/parameter_sources/__init__.py": "import more.deep",
     "elastic/shared/data.json": "{}",
     "elastic/more/deep.py": "from logs import track",
     "elastic/tools.py": "",
@@ -159,7 +159,18 @@ MANY: Mapping[str, str] = {
     ("path", "files", "expected"),
     [
         ("elastic/logs", MANY, ["logs/docs/docs.json", "logs/track.json", "logs/track.py", "more/deep.py",
-            "parts/a.json", "shared/__init__.py", "shared/data.json", "tools.py"]),
+            "parts/a.json", "shared/data.json", "shared/parameter_sources/__init__.py", "tools.py"]),
+        ("a", {"a/track.json": "{}", "a/track.py": "import yaml.nodes, json, pytest", "yaml/nodes/__init__.py": "",
+            "json/tools/x.py": "", "pytest/__init__.py": ""},
+            ["a/track.json", "a/track.py", "pytest/__init__.py"]),
+        ("a", {"a/track.json": "{}", "a/challenges/x.json": '"../common/*.json", "../../far/x.json", "../../../a/b"',
+            "a/challenges/track.py": "join(here, '../common/y'), join(track, '../near/y')", "a/common/s.json": "{}",
+            "common/s.json": "{}", "far/x.json": "{}", "near/y": "", "b": ""},
+            ["a/challenges/track.py", "a/challenges/x.json", "a/common/s.json", "a/track.json", "far/x.json",
+            "near/y"]),
+        ("a", {"a/track.json": '{"parts": ["../b/*"]}', "a/docs.json": "GET /../images/x b../images/x ../../images/",
+            "images/x": "", "b/c/x.json": "(../../d/x.json", "d/x.py": 'f"{here}/../e/x"', "e/x": ""},
+            ["a/docs.json", "a/track.json", "b/c/x.json", "d/x.py", "e/x"]),
         ("", {"track.json": "{}", "track.py": "import common", "common/x.py": ""},
             ["volume/common/x.py", "volume/track.json", "volume/track.py"]),
         ("a", {"a/track.json": "{}", "a/b.json": "-> ../c.json", "c.json": "{}"}, ["a/b.json", "a/track.json"]),
@@ -168,7 +179,8 @@ MANY: Mapping[str, str] = {
         ("", {"track.json": "{}", "lost+found/x": "", ".snapshot/1/track.json": "", ".git/x": "", "__pycache__/x": ""},
             ["volume/track.json"]),
     ],
-    ids=["linked folders and what is beside", "whole volume", "linked file", "what leads nowhere", "not the track's"],
+    ids=["linked folders and what is beside", "not beside installed packages", "from where it is named",
+        "no words of documents", "whole volume", "linked file", "what leads nowhere", "not the track's"],
 )  # fmt: skip
 def test_of_a_volume_there_is_what_a_clone_has(
     tmp_path: Path, path: str, files: Mapping[str, str], expected: list[str]
@@ -200,6 +212,21 @@ def test_a_link_of_a_volume_that_cannot_be_followed_is_named(
         prepare(volume / path, tmp_path / "work", {}, builtin=False, volume=volume)
     assert caught.value.reason is Reason.TRACK_INVALID
     assert caught.value.message.startswith(f"{message}: ")
+
+
+def test_beside_a_track_whose_parent_cannot_be_listed_is_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    volume, listed = make_volume(tmp_path / "volume", MANY), Path.iterdir
+
+    def refuse(path: Path) -> Iterator[Path]:
+        if path == volume / "elastic":
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    prepare(volume / "elastic/logs", tmp_path / "work", {}, builtin=False, volume=volume)
+    assert names_of(tmp_path / "work" / "tracks") == ["logs/docs/docs.json", "logs/track.json", "logs/track.py"]
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

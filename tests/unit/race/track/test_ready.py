@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.specification.race_spec import GitSource, Mode, RaceSpec, TrackSource
+from fairlap_race.contract.specification.race_spec import GitSource, Mode, RaceSpec, RequestsSource, TrackSource
 from fairlap_race.corpora.corpora import CorporaSource
 from fairlap_race.errors import StoppedError, TrackError
+from fairlap_race.track.ask import make_request
 from fairlap_race.track.ready import Ready, get_ready
 from fairlap_race.track.services import services_used
 
@@ -30,6 +31,21 @@ def test_an_address_with_credentials_is_shown_to_nobody(tmp_path: Path, url: str
         get_ready(spec, tmp_path, corpora, lambda words, _: said.append(words), threading.Event())
     assert caught.value.reason is Reason.TRACK_FETCH_FAILED and "SECRET" not in caught.value.message
     assert said == []
+
+
+@pytest.mark.parametrize(
+    ("track", "requests", "generated"),
+    [
+        (TrackSource(builtin="page_cache"), None, True),
+        (TrackSource(builtin="replay"), RequestsSource(path=Path("/requests")), False),
+        (TrackSource(path=Path("/track")), None, False),
+    ],
+)
+def test_a_check_is_told_whose_documents_they_are(
+    track: TrackSource, requests: RequestsSource | None, generated: bool
+) -> None:
+    spec = RaceSpec(Mode.CHECK, "ns", "r", "id", track, requests=requests)
+    assert make_request(spec, Ready(Path("/track"), "sha256:0"), Path("/cache")).generated is generated
 
 
 def test_a_track_of_a_volume_is_the_same_in_its_check_and_in_each_race(
