@@ -29,7 +29,7 @@ from fairlap_race.contract.recorded.request_evidence import RequestEvidence
 from fairlap_race.contract.recorded.stored_metrics import StoredMetrics
 from fairlap_race.contract.recorded.track_record import TrackCorpus, TrackRecord, TrackTask
 from fairlap_race.contract.request_files.probe import ProbeRecord
-from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, TargetSpec
+from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, TargetSpec, TrackSource
 from fairlap_race.contract.watched_machines.machine_watch import Canary
 from fairlap_race.contract.watched_machines.resources import MachineTable
 from fairlap_race.elasticsearch.client import ElasticsearchClient
@@ -55,7 +55,7 @@ from fairlap_race.runner.telling.telemetry_kept import KeptTelemetry
 from fairlap_race.track.load import Request, TrackDescription
 from fairlap_race.track.ready import Ready
 
-SPEC = RaceSpec(Mode.RACE, "ns", "r", "id", Path("/t"), hosts=("h:1",))
+SPEC = RaceSpec(Mode.RACE, "ns", "r", "id", TrackSource(path=Path("/t")), hosts=("h:1",))
 HOST = Host(LoadGeneratorHost(), 1, 1.0, Rally(version="2.13.0"))
 BEFORE = Before(EnvironmentRecord(version="9.0.0", nodes=(Node("n"),)), Fresh(), {}, {})
 TASKS = (TrackTask("bulk", "bulk", "bulk"),)
