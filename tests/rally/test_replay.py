@@ -204,7 +204,7 @@ def test_from_git_the_commit_is_in_the_record(tmp_path: Path, monkeypatch: pytes
         subprocess.run([*git, *arguments], check=True)
     commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
     # Git may not read this machine's files; what is fetched is another test's matter.
-    monkeypatch.setattr(request_source, "fetch_commit", lambda *_: (repository, commit))
+    monkeypatch.setattr(request_source, "fetch_commit", lambda *_, **__: (repository, commit))
     source = {"git": {"url": "https://git.example.com/shop.git", "revision": "main"}}
     record = checked(tmp_path, requests=source)
     assert record.outcome.reason is None, record.outcome.message
