@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import ssl
 import statistics
 import subprocess
@@ -14,9 +15,10 @@ from typing import Any
 import pytest
 from bench.parts.timed_server import TimedServer
 from pyarrow import parquet
+from tests.fixtures.message_form import looks_like
 
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.plan.verdict.checks import first_violation
+from fairlap.plan.verdict.checks import first_violation, remarks
 from fairlap.plan.verdict.http_checks import HTTP_CHECKS
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.reasons import Reason
@@ -138,6 +140,46 @@ def test_requests_are_spread_over_the_hosts_and_all_that_failed_is_counted(race,
     assert counts["200"] + counts["0"] == told[200] - 2  # the two looks at their health
     start = [task.started_at for task in record.tasks]
     assert start == sorted(start) and record.tasks[0].ended_at < start[1]
+
+
+@pytest.mark.produces(Reason.CONNECTIONS_OPENED)
+def test_requests_that_open_a_connection_are_counted(race, server):
+    """More clients than requests, which take turns; then four that keep the connections of their warm-up."""
+    loads = [
+        {"name": "requests", "seconds": 2, "clients": 100, "rate": 20},
+        {"name": "kept", "seconds": 2, "clients": 4, "warmupSeconds": 1},
+    ]
+    record = ended(race(["/5"], server, loads=loads))
+    assert record.outcome.reason is None, record.outcome
+    many, kept = (task.http for task in record.tasks)
+    assert many is not None and (many.opened, many.opened_again) == (record.tasks[0].samples.normal, 0)
+    assert kept is not None and (kept.opened, kept.opened_again) == (0, 0)
+    (told,) = (it.text for it in remarks(record, [], "") if it.reason is Reason.CONNECTIONS_OPENED)
+    assert looks_like(Reason.CONNECTIONS_OPENED.example, told)
+
+
+class Breaking(TimedServer):
+    """Answers the first request of a connection, and breaks it 300 ms after the second one came."""
+
+    def _answer(self, connection: socket.socket, head: str, rest: bytes, came: float) -> bytes:
+        known = self.__dict__.setdefault("known", set())
+        if connection in known:
+            time.sleep(0.3)
+            connection.shutdown(socket.SHUT_RDWR)
+            raise ConnectionResetError
+        known.add(connection)
+        return super()._answer(connection, head, rest, came)
+
+
+def test_of_a_get_that_was_sent_again_all_time_counts(race):
+    """Go does so without a word where a kept connection breaks."""
+    server = Breaking()
+    record = ended(race(["/1"], server, loads=[{"name": "c", "seconds": 2, "clients": 1}]))
+    server.close()
+    assert record.outcome.reason is None, record.outcome
+    (task,) = record.tasks
+    assert task.errors.normal == 0 and task.rally is not None and task.samples.normal > 3
+    assert task.rally.service_time_millis["p100"] >= 300
 
 
 RATE: Json = {"name": "rate", "path": "/status", "pointer": "/1/cache_hit_rate", "weight": "/1/n_queries"}

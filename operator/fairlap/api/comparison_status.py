@@ -48,9 +48,9 @@ class RaceOfBlock(Answer):
     valid: Annotated[bool | None, Steers()] = None
     """Whether it counts; absent while it is not over."""
     reason: Annotated[Short, Steers()] = ""
-    """Why it does not count, by the reason of its Benchmark or of docs/comparisons.md; MachineDisturbed where it is
-    valid, but its machine was another one meanwhile."""
-    message: Text = ""
+    """Why it does not count, by the reason of its Benchmark or of docs/comparisons.md; MachineDisturbed or
+    InstallationChanged where it is valid, but its machine, or the operator, was another one meanwhile."""
+    message: Annotated[Text, Steers()] = ""
     """The same in a sentence."""
     seconds: Annotated[float | None, Steers()] = None
     """From the Benchmark's creation to its end."""
@@ -73,7 +73,8 @@ class Block(Answer):
     valid: Annotated[bool | None, Steers()] = None
     """Whether it counts; absent while it is not over."""
     reason: Annotated[Short, Steers()] = ""
-    """Why it does not count; MachineDisturbed: all its races are valid, and it is raced again for its machine."""
+    """Why it does not count; MachineDisturbed, InstallationChanged: all its races are valid, and it is raced again for
+    its machine, or for an upgrade."""
     record: Annotated[Text, Steers()] = ""
     """ConfigMap with all numbers and facts of its races, compressed: block.json.gz."""
 

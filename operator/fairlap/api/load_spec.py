@@ -42,7 +42,7 @@ class RequestLoad(Api):
     )
     clients: Annotated[int | None, Field(ge=1, le=MOST_CLIENTS)] = None
     """Each sends its next request when the last one is answered; absent means 1. With targetThroughput: so many
-    requests are under way at a time at most; absent means 100."""
+    requests are under way at a time at most; absent means 100. All take turns, and each opens its own connections."""
     target_throughput: Annotated[float | None, Field(ge=0.001, le=MOST_RATE)] = None
     """Requests per second of all clients together, whether those before are answered or not; absent means as fast as
     the clients can."""

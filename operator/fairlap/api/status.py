@@ -69,7 +69,8 @@ class Step(Answer):
     load_generator_on: Text = ""
     """That of its load generator."""
     gives_way: Annotated[bool, Steers()] = False
-    """No machine had room for its pods while others waited: it is cleaned up, and the Benchmark lines up again."""
+    """No machine had room for its pods while others waited, or others have its place: it is cleaned up, and the
+    Benchmark lines up again."""
     lacks_processors: Annotated[Text, Steers()] = ""
     """Kubernetes' words for whole processors that no machine had: it gives way for this, and its nodes share then."""
 
@@ -83,6 +84,8 @@ class HttpTaskResult(Answer):
     """Requests that were given up after race.load.timeout."""
     dropped: int | None = None
     """Planned requests that were not sent, since no client was free; absent without a target throughput."""
+    connections_opened: int | None = None
+    """Requests for which a connection was opened first: that is in their service time; absent where it is unknown."""
     requests_by_host: Annotated[dict[str, int], AtMost(MOST_HTTP_HOSTS)] = {}
     """Requests that each host was sent."""
     latency_left_out: Text = ""
@@ -376,6 +379,8 @@ class Environment(Answer):
     """Version of Rally."""
     rally_image: Text = ""
     """Image of the load generator by digest."""
+    operator: Text = ""
+    """Version of the operator that judged the race."""
     k6_version: Text = ""
     """Version of k6, which sends the requests of a race over HTTP."""
     http_hosts: Annotated[list[Text], AtMost(MOST_HTTP_HOSTS)] = []
@@ -453,10 +458,10 @@ class BenchmarkStatus(Answer):
     admitted_time: Annotated[Time | None, Steers()] = None
     """When it left the queue."""
     queued_time: Annotated[Time | None, Steers()] = None
-    """When it lined up again, behind those that waited then, since no machine had room for it; absent once it has a
-    place again."""
+    """When it lined up again, behind those that waited then, since no machine had room for it, or others had got its
+    place; absent once it has a place again."""
     gave_way: Annotated[int, Steers()] = 0
-    """How often its current step has given its place up because no machine had room."""
+    """How often its current step has given its place up to others."""
     completion_time: Time | None = None
     """When it ended."""
     conditions: Conditions = []

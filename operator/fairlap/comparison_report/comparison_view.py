@@ -26,6 +26,8 @@ from fairlap.api.names import COMPARISON_KIND
 from fairlap.api.phases import OVER
 from fairlap.api.status import RemarkStatus
 from fairlap.comparison.facts.disturbed_race import DISTURBED, disturbance
+from fairlap.comparison.facts.installation import installation_changes
+from fairlap.comparison.terms.block_reason import BlockReason
 from fairlap.comparison_report.metric_words import DISAGREE, VERDICT_WORDS, words_of
 from fairlap.wording.counts import counted
 
@@ -342,8 +344,10 @@ def _blocks(status: ComparisonStatus, records: Iterable[BlockRecord]) -> Iterato
 
 
 def _why(cause: str, races: Sequence[RaceRecord]) -> str:
-    if cause == DISTURBED:
-        found = [f"{race.variant}: {how}" for race in races if (how := disturbance(race)) is not None]
+    if cause in (DISTURBED, BlockReason.INSTALLATION_CHANGED):
+        upgraded = installation_changes(races)
+        told = [disturbance(race) if cause == DISTURBED else upgraded.get(race.benchmark) for race in races]
+        found = [f"{race.variant}: {how}" for race, how in zip(races, told, strict=True) if how is not None]
         return ": ".join(filter(None, (cause, "; ".join(found))))
     lost = [f"{race.variant}: {race.message or race.reason}" for race in races if not race.valid]
     return "; ".join(lost) or cause

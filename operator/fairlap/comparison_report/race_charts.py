@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from fairlap.api.block_record import RaceRecord
 from fairlap.comparison.facts.disturbed_race import DISTURBED, disturbance
+from fairlap.comparison.terms.block_reason import BlockReason
 from fairlap.comparison_report.comparison_view import ComparisonView, RanBlock
 from fairlap.comparison_report.markup import Markup, element, shortened
 from fairlap.comparison_report.metric_words import amount
@@ -138,6 +139,8 @@ def _fate(block: RanBlock, race: RaceRecord) -> str:
         return f"no: {race.message or race.reason or 'void'}"
     if block.cause == DISTURBED and (how := disturbance(race)) is not None:
         return f"no: {how}"
+    if block.cause == BlockReason.INSTALLATION_CHANGED:
+        return f"no: {block.reason}"
     return "yes" if block.valid else "no: another race of its block does not count"
 
 

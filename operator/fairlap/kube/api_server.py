@@ -1,9 +1,7 @@
 """The operator's requests to the API server: a transport that knows paths and no meaning."""
 
-import asyncio
 import json
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
@@ -13,16 +11,20 @@ from kubernetes.aio import client, config
 from prometheus_client import Counter, Histogram
 
 from fairlap.api.base import Json
-from fairlap.api.kinds import KINDS
+from fairlap.api.kinds import EVENT, KINDS
 from fairlap.api.small_metadata import shrink_metadata
 from fairlap.kube.api_error import ApiError
+from fairlap.kube.shared_room import SharedRoom
 
 _TIMEOUT_SECONDS: Final = 30.0
 _WRITE_SECONDS: Final = 65.0
 """longer than the API server gives a request (--request-timeout): only its answer says that a webhook hung"""
-_WRITES_AT_ONCE: Final = 16
-"""into one namespace, whose webhooks may hang: all others have connections left"""
-_CONNECTIONS: Final = 100
+_WRITES_AT_ONCE: Final = 96, 16
+"""altogether, and into one namespace, whose webhooks may hang: all others have connections left"""
+_EVENTS_AT_ONCE: Final = 16, 4
+"""the same of events, beside all other writes: they must not hold up what they tell of"""
+_CONNECTIONS: Final = 150
+"""more than may be written at once: what is read waits for no webhook"""
 _METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 _WHOLE: Final = "application/json"
 _PAGES: Final = {_WHOLE: 25, _METADATA: 100}
@@ -55,7 +57,7 @@ class ApiServer:
         self._api = api
         self.may_write: Callable[[], bool] = lambda: True
         """asked before every write but that of the Lease itself: whether this operator still leads"""
-        self._writes: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(_WRITES_AT_ONCE))
+        self._writes, self._events = SharedRoom(*_WRITES_AT_ONCE), SharedRoom(*_EVENTS_AT_ONCE)
 
     @staticmethod
     async def connect() -> "ApiServer":
@@ -236,7 +238,7 @@ class ApiServer:
             if method == "GET" or kind == "Lease":
                 status, text = await self._send(method, path, headers, body, query, _TIMEOUT_SECONDS)
             else:
-                async with self._writes[namespace]:
+                async with (self._events if kind == EVENT.kind else self._writes).held(namespace):
                     if not self.may_write():  # after the wait, in which another one may have begun to lead
                         raise ApiError(0, "not sent: another operator may have taken over")
                     status, text = await self._send(method, path, headers, body, query, _WRITE_SECONDS)

@@ -41,7 +41,8 @@ from fairlap_race.contract.watched_machines.resources import (
 from fairlap_race.contract.watched_machines.series import Span
 
 LOG = logging.getLogger(__name__)
-# The last scrape of a race comes up to an interval after its end, and takes a moment to be there.
+# The last scrape of a race comes up to an interval after its end, and takes a moment to be there; a rarer one is waited
+# for as long as its samples are asked for.
 SETTLE_SECONDS = 10.0
 # All questions of one race together.
 PATIENCE_SECONDS = 120.0
@@ -146,11 +147,20 @@ async def _with_prometheus(prometheus: Prometheus, seen: Seen, table: MachineTab
 
 async def _of_pod(prometheus: Prometheus, seen: Seen, pod: str, race: Span, tasks: Sequence[TaskSpan]) -> list[Machine]:
     # One pod after the other, so that never more than one pod's samples are in memory.
+    collected = await _collected(prometheus, seen, pod, race)
+    later = race.end + cadvisor.MARGIN_SECONDS - time.time()
+    if later > 0 and collected.until(pod) < race.end:  # else the race's end is in no total
+        await asyncio.sleep(later)
+        collected = await _collected(prometheus, seen, pod, race)
+    return cadvisor.machines(collected, race, tasks)
+
+
+async def _collected(prometheus: Prometheus, seen: Seen, pod: str, race: Span) -> cadvisor.Collected:
     collected = cadvisor.Collected()
     for chunk in cadvisor.chunks(race):
         text = cadvisor.query(seen.subject.namespace, pod, seen.settings.prometheus.labels, chunk.seconds)
         collected.add(await prometheus.query(text, chunk.end))
-    return cadvisor.machines(collected, race, tasks)
+    return collected
 
 
 def with_series(table: MachineTable, found: Sequence[Machine], seen: Seen, url: str) -> MachineTable:

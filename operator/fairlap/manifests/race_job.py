@@ -51,6 +51,8 @@ from fairlap_race.contract.specification.turns import TurnsSpec
 _UID = 1000
 # A task may look idle this long (a force-merge reports no progress) before the race counts as standing still.
 _STALL_SECONDS = 900
+# Over HTTP one client may wait for one request until that is given up.
+_BEYOND_A_REQUEST = 60
 # The runner ends a race by itself; the Job's own deadline is for a runner that cannot.
 _JOB_GRACE_SECONDS = 300
 # A race that takes turns waits so much longer for the others than their pods may wait for a machine.
@@ -97,7 +99,7 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         else None,
         turns=_turns(spec) if is_race(step) else None,
         canary_seconds=settings.canary_seconds,
-        stall_seconds=_STALL_SECONDS,
+        stall_seconds=max(_STALL_SECONDS, race.load.timeout_seconds + _BEYOND_A_REQUEST if race.load else 0),
         timeout_seconds=_timeout(subject, step),
     )
     if spec.target:

@@ -1,13 +1,16 @@
-"""When no machine has room for a Benchmark's pods: how long it holds its place, and how it gives it up to who waits."""
+"""When no machine has room for a Benchmark's pods: how long it holds its place, and how it gives it up to who waits.
+
+So does one whose place others have got, while the API server refused it everything.
+"""
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from fairlap.api.condition_types import ConditionReason, ConditionType
 from fairlap.api.names import is_race
-from fairlap.api.status import Step
-from fairlap.plan.basis.conditions import Observation, moment, stamp
+from fairlap.api.status import BenchmarkStatus, Step
+from fairlap.plan.basis.conditions import Observation, stamp
 from fairlap.plan.basis.deadline import Deadline
 from fairlap.plan.basis.node_processors import share_instead
 from fairlap.plan.basis.seen import Plan, Seen
@@ -20,6 +23,7 @@ from fairlap_race.contract.reasons import Reason
 
 # Nobody tells a Benchmark without a machine that somebody has begun to wait for its place.
 _LOOK_AGAIN_SECONDS = 30.0
+_TO_OTHERS: Final = "gives its place up to others"
 
 
 class RoomSearch(NamedTuple):
@@ -31,9 +35,9 @@ class RoomSearch(NamedTuple):
     """then it has failed: the time of all tries together is what one is allowed"""
 
 
-def room_search(seen: Seen, step: Step, allowed: timedelta) -> RoomSearch:
-    """Return how long a step may look for machines; `allowed`: the provisioning timeout."""
-    patience, since = timedelta(seconds=seen.settings.unschedulable_seconds), moment(step.since)
+def room_search(seen: Seen, stage: Deadline) -> RoomSearch:
+    """Return how long a step may look for machines; `stage`: the deadline of the stage that asks for them."""
+    patience, (since, allowed) = timedelta(seconds=seen.settings.unschedulable_seconds), stage
     earlier = patience * seen.status.gave_way
     return RoomSearch(Deadline(since, patience), Deadline(since, allowed - min(earlier, allowed)))
 
@@ -56,17 +60,39 @@ def give_way(seen: Seen, step: Step, trouble: Trouble | None, search: RoomSearch
         words = f"its place was given up to others: {trouble.message}"
         return fail(replace(seen, status=status), Reason.UNSCHEDULABLE, words)
     to_others = bool(turn.wanted) and not turn.led_by
-    what = "begins again with shared processors" if shares else "gives its place up to others"
-    lacks = trouble.lacks_cpu if shares else ""
+    what = "begins again with shared processors" if shares else _TO_OTHERS
+    words = one_line(f"{title(seen.subject.spec, step.name)} · {what}", trouble)
+    return Plan(_leaving(seen, step, words, to_others=to_others, lacks=trouble.lacks_cpu if shares else ""))
+
+
+def give_lost_place_up(seen: Seen, step: Step, allowed: timedelta) -> Plan | None:
+    """Return the plan of one whose place others have got while it was refused everything: what it began is removed.
+
+    None where it has its place, or its race has begun: that was never stopped. `allowed`: the provisioning timeout,
+    which all such tries together have.
+    """
+    if not seen.lost_place or _has_begun(seen):
+        return None
+    if not seen.confirmed:  # a watch may be blind for the pod that has begun
+        return Plan(seen.status, look=("children",))
+    tries = seen.status.gave_way + 1
+    if timedelta(seconds=seen.settings.cleanup_seconds) * tries >= allowed:
+        words = "the API server refused what it asked for so long that others got its place"
+        return fail(seen, Reason.PROVISIONING_TIMEOUT, f"{words}, {tries} time(s)")
+    words = one_line(f"{title(seen.subject.spec, step.name)} · {_TO_OTHERS}")
+    return Plan(_leaving(seen, step, words, to_others=True))
+
+
+def _leaving(seen: Seen, step: Step, words: str, *, to_others: bool, lacks: str = "") -> BenchmarkStatus:
+    """Return the status of one that removes what it began, and then lines up behind all who wait."""
     status = enter(seen.status, step.name, "Cleaning", seen, job_uid=step.job_uid)
-    status = update(
+    return update(
         status,
         step=status.step and Step.model_validate({**dict(status.step), "gives_way": True, "lacks_processors": lacks}),
-        queued_time=stamp(turn.end_of_line(seen.now)),
+        queued_time=stamp(_turn(seen, step).end_of_line(seen.now)),
         gave_way=status.gave_way + to_others,
-        progress=one_line(f"{title(seen.subject.spec, step.name)} · {what}", trouble),
+        progress=words,
     )
-    return Plan(status)
 
 
 def may_share(seen: Seen, trouble: Trouble) -> bool:
@@ -113,7 +139,7 @@ def line_up_again(seen: Seen, step: Step) -> Plan:
 
     What its nodes are given changes only here: until now its load generator might have begun on the cluster there was.
     """
-    text = f"no machine had room for {title(seen.subject.spec, step.name)}: it lines up again"
+    text = f"{title(seen.subject.spec, step.name)} has given its place up: it lines up again"
     phase = "Pending" if step.name == CHECK else "Queued"
     status = update(seen.status, step=None, admitted_time=None, phase=phase, progress=text)
     if step.lacks_processors:

@@ -44,6 +44,8 @@ class Places:
         self._assumed: dict[PlaceKind, set[str]] = {place: set() for place in PLACES}
         self._vanished: set[str] = set()
         self._aside: set[str] = set()
+        self._deleted: dict[str, Summary] = {}
+        """those that were deleted in their place, while what they have built goes"""
         self._led: defaultdict[str, set[str]] = defaultdict(set)
         """the Benchmarks of each Comparison"""
         self._turns: dict[PlaceKind, Turns] = {}
@@ -91,8 +93,16 @@ class Places:
                 # It has left the queue for its track check or by `suspend`. The others' words about it can wait.
                 self._wake_those_who_may_go(place)
 
+    def delete(self, uid: str) -> bool:
+        """Take out a Benchmark that was deleted; return whether its place for races stays taken, until `remove`."""
+        held = self._seen.get(uid) if self._holds(uid, "race") else None
+        self.remove(uid)
+        if held is not None:
+            self._deleted[uid] = held
+        return held is not None
+
     def remove(self, uid: str) -> None:
-        """Take out a Benchmark or a Comparison that was deleted."""
+        """Take out a Benchmark or a Comparison that was deleted, with its place."""
         self._turns.clear()
         self._active.pop(uid, None)
         if before := self._seen.pop(uid, None):
@@ -101,6 +111,7 @@ class Places:
             self._assumed[place].discard(uid)
         self._vanished.discard(uid)
         self._aside.discard(uid)
+        self._deleted.pop(uid, None)
         self._wake_everyone()
 
     def vanish(self, uids: set[str]) -> None:
@@ -122,6 +133,12 @@ class Places:
         if uid in self._aside:
             self._turns.clear()
             self._aside.discard(uid)
+
+    def has_lost_place(self, uid: str) -> bool:
+        """Return whether others have the place that a Benchmark held, by its status, before it was set aside."""
+        seen = self._seen.get(uid)
+        held = seen is not None and uid in self._aside and seen.admitted and not seen.led_by
+        return held and not self.turn(uid).may_go
 
     def aside(self, leader: str) -> set[str]:
         """Return the uids of the Benchmarks of a Comparison that are set aside."""
@@ -220,7 +237,8 @@ class Places:
 
     def holders(self, place: PlaceKind = "race") -> set[str]:
         """Return the uids of those that hold a place, be it written or assumed."""
-        return {uid for uid in self._active if uid not in self._vanished and self._holds(uid, place)}
+        there = {uid for uid in self._active if uid not in self._vanished and self._holds(uid, place)}
+        return there.union(self._deleted) if place == "race" else there
 
     def _holds(self, uid: str, place: PlaceKind) -> bool:
         seen = self._seen.get(uid)
@@ -267,6 +285,10 @@ class Places:
                 holds, waits = self._holds(seen.uid, place), seen.waits_for(place)
                 comes = place == "race" and seen.comes and not holds
                 yield Waiting(seen.uid, seen.name, seen.since, admitted=holds, queued=waits, hosts=hosts, comes=comes)
+        if place == "race":
+            for held in self._deleted.values():
+                name = f"{held.name} (deleted, and not all gone yet)"
+                yield Waiting(held.uid, name, held.since, admitted=True, queued=False, hosts=held.hosts)
 
     def _is_free(self, place: PlaceKind) -> None:
         if place == "race":

@@ -156,13 +156,16 @@ def _http(answers: Sequence[HttpAnswers]) -> HttpTaskResult | None:
     statuses, hosts = Counter[str](), Counter[str]()
     for answer in answers:
         statuses.update(answer.statuses)
-        hosts.update({it.host: it.requests for it in answer.hosts})
+        for it in answer.hosts:  # one may be named twice
+            hosts[it.host] += it.requests
     requests = sum(statuses.values())
     dropped = [it.dropped for it in answers if it.dropped is not None]
+    opened = [it.opened for it in answers if it.opened is not None]
     return HttpTaskResult(
         status_shares={status: count / requests for status, count in statuses.most_common(MOST_STATUSES) if requests},
         timeouts=total(it.timeouts for it in answers),
         dropped=total(dropped) if dropped else None,
+        connections_opened=total(opened) if opened else None,
         requests_by_host=dict(list(hosts.items())[:MOST_HTTP_HOSTS]),
         latency_left_out=next((it.latency_left_out for it in reversed(answers) if it.latency_left_out), ""),
     )

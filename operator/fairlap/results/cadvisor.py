@@ -1,5 +1,6 @@
 """cAdvisor's series as Prometheus has them: what to ask, and what the answer says of each pod. Pure."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -112,6 +113,11 @@ class Collected:
             signal: max(many, key=lambda points: len(points.at)) if signal in GAUGES else added(many)
             for signal, many in best.items()
         }
+
+    def until(self, pod: str) -> float:
+        """Return up to which moment all of a pod's counters are known, by the one that ends first."""
+        counters = (points for signal, points in self.signals(pod).items() if signal not in GAUGES)
+        return min((points.at[-1] for points in counters if points.at), default=math.inf)
 
 
 def _signal(labels: Mapping[str, str]) -> str | None:

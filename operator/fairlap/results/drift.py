@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from fairlap.api.image_digest import image_digests
 from fairlap.api.machine_status import MachineEvidence
 from fairlap.api.status import Environment, NodeCopies
 from fairlap.results.remarks import RaceRemark, first_that_fit
@@ -29,9 +30,16 @@ def differences(first: Environment, now: Environment) -> list[str]:
     return [
         f"{name} {_text(earlier)}, now {_text(later)}"
         for name, value in found.items()
-        if name in was and was[name] != value
+        if name in was and _compared(name, was[name]) != _compared(name, value)
         for earlier, later in [_apart(was[name], value)]
     ]
+
+
+def _compared(name: str, value: Any) -> Any:
+    """Return a value as it is compared: images by their digests, for a machine may have several names for one."""
+    if name == "images":
+        return image_digests(value)
+    return image_digests(value.split(", ")) if name == "rally_image" else value
 
 
 def _apart(first: Any, now: Any) -> tuple[Any, Any]:

@@ -1,7 +1,9 @@
 """What really ran, from the record of a race and the pods of its step."""
 
+import importlib.metadata
 import json
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from fairlap.api.base import Json
@@ -37,6 +39,7 @@ def environment(record: Record, elasticsearch_pods: Sequence[Json], load_generat
         qos_class=", ".join(sorted({pod["status"].get("qosClass") or "" for pod in elasticsearch_pods} - {""})),
         rally_version=record.rally.version or "",
         rally_image=", ".join(_images(load_generators, RACE_CONTAINER)),
+        operator=_own_version(),
         k6_version=(record.http.k6_version if record.http else None) or "",
         http_hosts=first_that_fit(map(_host, record.http.hosts if record.http else ()), 20_000)[:MOST_HTTP_HOSTS],
         rally_poll_intervals={name[:100]: wait for name, wait in record.rally.poll_intervals.items()},
@@ -86,3 +89,12 @@ def _images(pods: Iterable[Json], container: str) -> list[str]:
             if status.get("name") == container and status.get("imageID")
         }
     )
+
+
+@cache
+def _own_version() -> str:
+    """Return the operator's version; "" where it runs from a checkout that nobody installed."""
+    try:
+        return importlib.metadata.version("fairlap")
+    except importlib.metadata.PackageNotFoundError:
+        return ""

@@ -47,7 +47,7 @@ def by_index(record: Record) -> dict[str, list[Shard]]:
 
 def remarks(record: Record) -> Iterator[RaceRemark]:
     """Yield what a reader must know of the placement although it does not void the race."""
-    nodes = len(record.environment.nodes)
+    nodes = len(record.environment.data_nodes)
     for index, copies in by_index(record).items():
         unassigned = [it for it in copies if it.state == "UNASSIGNED"]
         if unassigned:

@@ -54,7 +54,7 @@ from fairlap.runtime.reconcilers.comparison_deciders import DECIDERS
 from fairlap.runtime.reconcilers.comparison_reconciler import ComparisonReconciler
 from fairlap.runtime.reconcilers.look import ChildIndexes
 from fairlap.runtime.watches.quick_toggles import use_quick_toggles
-from fairlap.runtime.watches.resync import hold_beside_lists
+from fairlap.runtime.watches.resync import find_gone_clusters, hold_beside_lists
 from fairlap.runtime.watches.small_pages import use_small_pages
 
 BENCHMARKS = (GROUP, VERSION, PLURAL)
@@ -92,6 +92,7 @@ async def run_handlers(operator: Operator) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
         await operator.chores.stop()
         await operator.slow_deletions.stop()
+        await operator.deleted_races.stop()
         await operator.events.flush(3.0)
 
 
@@ -110,6 +111,8 @@ def _repeated(operator: Operator) -> list[asyncio.Task[None]]:
         places, watches = operator.places, operator.watches
         for blind in await hold_beside_lists(connection, places, watches, listed, operator.end):
             operator.namespaces.read_anew(blind)
+        clusters = operator.elasticsearches
+        operator.gone_clusters = await find_gone_clusters(connection, clusters, listed, operator.gone_clusters)
 
     async def compare() -> None:
         await check_crd(operator.connection())
@@ -240,9 +243,11 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator, na
     async def changed(uid: str, body: kopf.Body, event: kopf.RawEvent, **kwargs: Any) -> None:
         indexes = ChildIndexes(*(kwargs[name] for name in CHILDREN))
         operator.elasticsearches[namespace] = indexes.elasticsearches
+        operator.jobs[namespace], operator.pods[namespace] = indexes.jobs, indexes.pods
         leader = operator.places.leader(uid, body["metadata"]["namespace"])
         if event["type"] == "DELETED":
-            operator.places.remove(uid)
+            if operator.places.delete(uid):
+                operator.deleted_races.look_after(body["metadata"]["namespace"], uid)
             operator.watches.forget(uid)
             operator.races.remove(uid)
             operator.chores.forget(uid)

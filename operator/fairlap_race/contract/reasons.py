@@ -24,6 +24,7 @@ _ANSWERS: Final = "tests/race/test_answers.py"
 _METRICS_STORE: Final = "tests/race/test_metrics_store.py"
 _PROBES: Final = "tests/race/test_probes.py"
 _MEASUREMENTS: Final = "tests/race/test_measurements.py"
+_HTTP_RACES: Final = "tests/race/test_http_races.py"
 _UNFORESEEN: Final = "tests/api/test_unforeseen.py"
 _TURNS: Final = "tests/race/test_taking_turns.py"
 _TRACKS: Final = "tests/rally/test_broken_tracks.py"
@@ -426,7 +427,10 @@ class Reason(StrEnum):
             "Look at the task in the message: a health check that can never become green (too many replicas, full "
             "disk) is the most common one."
         ),
-        recognized="No progress of Rally, no sample, no work in Elasticsearch and no CPU used for 15 minutes.",
+        recognized=(
+            "No progress of Rally, no sample, no work in Elasticsearch and no CPU used for 15 minutes; over HTTP no "
+            "answer, for at least a minute more than race.load.timeout."
+        ),
         example="nothing moved for 4 s in step 2 of 2, health at 0 %; …",
         test=_RACE,
     )
@@ -971,8 +975,8 @@ class Reason(StrEnum):
         cure="Raise race.resources.limits.cpu, use fewer clients, or lower the target throughput.",
         recognized=(
             "While a task was measured, or for a twentieth of that time, the load generator used more than 80 % of its "
-            "CPU, one of its processes more than 90 % of a core, or it was throttled for more than 1 % of the task; or "
-            "it sent requests late although its clients were free."
+            "CPU, one of its processes (over HTTP the thread that reads k6's lines) more than 90 % of a core, or it "
+            "was throttled for more than 1 % of the task; or it sent requests late although its clients were free."
         ),
         example=(
             "the load generator was saturated: …sent requests late although its clients were free: …hungry (10 % busy)…"
@@ -1023,10 +1027,14 @@ class Reason(StrEnum):
         "ShortMeasurement",
         fault="none",
         cause="A task was measured for so short a time that what happened in it by chance weighs as much as its rate.",
-        cure="Give the task more documents, more iterations, or a longer time-period; or shorten its warm-up.",
+        cure=(
+            "Give the task more documents, more iterations, or a longer time-period; or shorten its warm-up, or look "
+            "what stood still as it ended."
+        ),
         recognized=(
             "Less than ten seconds from the first measured request to the last, or less than a warm-up took that "
-            "race.steady could not prolong."
+            "race.steady could not prolong; or a last request of the warm-up, longer than all that were measured, took "
+            "more than 5 % of their time."
         ),
         example="measured for a short time: short for 2.1 s (after 4.5 s of warm-up)",
         test=_MEASUREMENTS,
@@ -1058,6 +1066,22 @@ class Reason(StrEnum):
             "for 45.2 s (30 s since its first answer: it takes 36)"
         ),
         test=_MEASUREMENTS,
+    )
+    CONNECTIONS_OPENED = _ReasonEntry(
+        "ConnectionsOpened",
+        fault="none",
+        cause="For measured requests a connection had to be opened first, and that is in their service time.",
+        cure=(
+            "Take fewer clients (race.load.clients: each keeps connections of its own), a longer warm-up, or a server "
+            "that keeps connections for longer; where they were opened again, look whether the server restarted or "
+            "broke them."
+        ),
+        recognized=(
+            "k6 tells of each request over HTTP whether a connection was opened for it: of 1 % of a task's measured "
+            "requests, or without a target throughput of one whose client had had a connection to that host."
+        ),
+        example="measured requests opened a connection first: requests 200 of 300",
+        test=_HTTP_RACES,
     )
     NOT_SETTLED = _ReasonEntry(
         "NotSettled",
@@ -1316,7 +1340,10 @@ class Reason(StrEnum):
         fault="none",
         cause="The existing cluster indexed or searched for others during the race.",
         cure="Race while nobody else uses the cluster.",
-        recognized="The counters of all indices that are not the track's, before and after the race.",
+        recognized=(
+            "The counters of all indices before and after the race, but for those that the track writes to, and for "
+            "the searches in those that it searches."
+        ),
         example="the target worked for others during the race: orders +12 documents, +3 searches",
         test=_LIFECYCLE,
     )
@@ -1397,7 +1424,7 @@ class Reason(StrEnum):
         recognized=(
             "The task's search could not be sent once more after the task, it allows a partial answer and got one, a "
             "part of it reached no shard, shards counted fewer searches than there were requests, or not every line of "
-            "a file of requests could be asked again for its hits in time."
+            "a file of requests could be asked again for its hits in time, or its searches may be answered in part."
         ),
         example="task search: 1 of 2 shards failed, which the search allows",
         test=_ANSWERS,

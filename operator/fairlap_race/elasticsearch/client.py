@@ -17,7 +17,14 @@ from types import MappingProxyType
 from typing import Any
 
 import urllib3
-from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ProtocolError, SSLError
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    HTTPError,
+    NewConnectionError,
+    ProtocolError,
+    ReadTimeoutError,
+    SSLError,
+)
 
 from fairlap_race.contract.secrets import SYSTEM_CAS, basic, read_api_key, read_secret, verified_tls
 from fairlap_race.contract.tls_trouble import TlsTrouble, tls_trouble
@@ -37,7 +44,8 @@ class ElasticsearchError(Exception):
 
     Its message stands in a status that others read, so it has no word of an answer: any host can be asked, also one
     that only the pod can reach. `answer` has what was said, and `tls` what kept TLS from it, for decisions; `why` is
-    the message without the request.
+    the message without the request. `given_up`: there was an answer, or there may have been one, but not within the
+    seconds or the bytes that were asked for.
     """
 
     def __init__(
@@ -48,12 +56,14 @@ class ElasticsearchError(Exception):
         *,
         why: str = "",
         tls: TlsTrouble | None = None,
+        given_up: bool = False,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.answer = answer
         self.why = why or message
         self.tls = tls
+        self.given_up = given_up
 
 
 class ElasticsearchClient:
@@ -95,13 +105,20 @@ class ElasticsearchClient:
         return self._ask(host, "GET", path, TIMEOUT_SECONDS, None, headers, most_bytes)
 
     def send_to(
-        self, host: str, method: str, path: str, body: bytes | None, headers: Mapping[str, str], most_bytes: int
+        self,
+        host: str,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        most_bytes: int,
+        timeout: float = TIMEOUT_SECONDS,
     ) -> Any:
         """Return the JSON answer of this one of the hosts to any request, of at most `most_bytes`.
 
         Raises ElasticsearchError.
         """
-        return self._ask(host, method, path, TIMEOUT_SECONDS, body, headers, most_bytes)
+        return self._ask(host, method, path, timeout, body, headers, most_bytes)
 
     def post(self, path: str, timeout: float = TIMEOUT_SECONDS) -> Any:
         """Return the JSON answer to POST `path` without a body. Raises ElasticsearchError."""
@@ -162,7 +179,8 @@ class ElasticsearchClient:
             why = "the answer is not HTTP" if _quotes(cause) else f"{type(cause).__name__}: {cause}"
             # urllib3's own error is of a server's name that it compares itself.
             tls = TlsTrouble.UNTRUSTED if isinstance(cause, SSLError) else tls_trouble(cause)
-            raise ElasticsearchError(f"{method} {path} at {host}: {why}", why=why, tls=tls) from error
+            late = isinstance(error, ReadTimeoutError)
+            raise ElasticsearchError(f"{method} {path} at {host}: {why}", why=why, tls=tls, given_up=late) from error
         except ValueError as error:  # http.client quotes the header, which may be a secret
             why = f"{type(error).__name__}: no such request can be sent"
             raise ElasticsearchError(f"{method} {path} at {host}: {why}", why=why) from None
@@ -172,7 +190,7 @@ class ElasticsearchClient:
             raise ElasticsearchError(f"{method} {path}: {why}", status, text, why=why)
         if most_bytes is not None and len(data) > most_bytes:
             why = f"the answer has more than {most_bytes} bytes"
-            raise ElasticsearchError(f"{method} {path}: {why}", status, why=why)
+            raise ElasticsearchError(f"{method} {path}: {why}", status, why=why, given_up=True)
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as error:

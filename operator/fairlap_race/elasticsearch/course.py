@@ -152,6 +152,14 @@ def read_missing(shards: Any) -> dict[tuple[str, bool, str], int]:
     return found
 
 
+def read_sizes(shards: Any) -> dict[str, tuple[int, int]]:
+    """Return index -> its shards, and the replicas that each is to have, from an answer to `SHARDS_PATH`."""
+    found: dict[str, list[int]] = {}
+    for row in shards if isinstance(shards, list) else ():
+        found.setdefault(str(dig(row, "index")), [0, 0])[dig(row, "prirep") != "p"] += 1
+    return {index: (primaries, replicas // primaries) for index, (primaries, replicas) in found.items() if primaries}
+
+
 def read_recoveries(answer: Any, since: float, mark: Mark) -> tuple[Recovery, ...]:
     """Return the recoveries that began after `since` (seconds since the epoch, here), by the times of this clock."""
     found = []

@@ -274,7 +274,16 @@ def _node(node: Any, stats: Any, member: Any) -> Node:
         memory_limit_bytes=_limit(dig(stats, "os", "cgroup", "memory", "limit_in_bytes")),
         machine_processors=dig(node, "os", "available_processors"),
         kernel=dig(node, "os", "version"),
+        holds_data=_holds_data(dig(node, "roles")),
     )
+
+
+def _holds_data(roles: Any) -> bool:
+    """Return whether a new index can have copies on a node of these roles; a coordinating node has an empty list."""
+    if not isinstance(roles, list):
+        return True
+    # The frozen tier takes parts of snapshots alone.
+    return any(role == "data" or (str(role).startswith("data_") and role != "data_frozen") for role in roles)
 
 
 def _limit(value: Any) -> int | None:

@@ -1,10 +1,11 @@
 """What the lines of k6's script say, folded as they come. Pure.
 
-A line is a request, written when it is over: `client,host,epoch,start,service,processing,status,code,number`. The
+A line is a request, written when it is over: `client,host,epoch,start,took,processing,status,code,number,opened`. The
 numbers of client and host begin at 0; epoch is the wall clock before the request in whole milliseconds; start is that
-of k6's own clock, which only goes forward from its beginning; service is how long the request took, processing the
-same with what k6 did around it, all in milliseconds; status is 0 without an answer, and code k6's number for why;
-number is that of the request: of all in an open loop, else of the client's.
+of a clock that only goes forward from the load's beginning; took is how long the request was by k6's own times, which
+are by the wall clock, processing the same by the other clock with what k6 did around it, all in milliseconds; status is
+0 without an answer, and code k6's number for why; number is that of the request: of all in an open loop, else of the
+client's; opened is 1 where a connection was opened for it, else 0, and an older script does not tell.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import NamedTuple
 from fairlap_race.contract.recorded.http_record import HostAnswers, HttpAnswers
 from fairlap_race.contract.recorded.record import RallyNumbers, Task, Throughput
 from fairlap_race.contract.recorded.schedule_record import ScheduleRecord
+from fairlap_race.contract.recorded.task_spans import CLOCK_SET_SECONDS
 from fairlap_race.contract.specification.http_spec import HttpLoad
 from fairlap_race.rally.clocks import never_set
 from fairlap_race.rally.samples import PERCENTILES, Tally, task_record
@@ -41,6 +43,8 @@ _CODES = (
     (1600, 1699, "HTTP/2 failed"),
 )
 """From and to k6's number (its page "Error codes"), and what it means."""
+_FEWEST_FIELDS = 9
+"""of a line: an older script does not tell the last one"""
 DROPPED_WARNING = "Insufficient VUs"
 """How k6's warning begins when it drops a request for the first time."""
 
@@ -61,6 +65,8 @@ class ScriptLine(NamedTuple):
     status: int
     code: int
     number: int
+    opened: int | None
+    """connections that were opened for it; None where the script does not tell"""
 
     @property
     def ok(self) -> bool:
@@ -71,14 +77,27 @@ class ScriptLine(NamedTuple):
     def parse(line: str) -> ScriptLine:
         """Return what a line says. Raises LineError."""
         try:
-            client, host, epoch, start, service, processing, status, code, number = line.split(",")
-            times = float(epoch) / 1000, float(start) / 1000, float(service) / 1000, float(processing) / 1000
-            found = ScriptLine(int(client), int(host), *times, int(status), int(code), int(number))
+            fields = line.split(",")
+            opened = int(fields.pop()) if len(fields) > _FEWEST_FIELDS else None
+            client, host, epoch, start, took, processing, status, code, number = fields
+            times = float(epoch) / 1000, float(start) / 1000, float(took) / 1000, float(processing) / 1000
+            service = _service(int(status), times[2], times[3])
+            answer = service, times[3], int(status), int(code), int(number), opened
+            found = ScriptLine(int(client), int(host), times[0], times[1], *answer)
         except ValueError as error:
             raise LineError(f"a line of k6's script is not as it should be: {line[:200]!r}") from error
         if not math.isfinite(sum(times)):
             raise LineError(f"a line of k6's script is not as it should be: {line[:200]!r}")
         return found
+
+
+def _service(status: int, took: float, processing: float) -> float:
+    """Return how long a request took: as k6 says, unless it got no answer or another clock contradicts.
+
+    Who sets the wall clock while it is under way makes it longer than all of what was done, or shorter by as much.
+    """
+    told = bool(status) and 0 <= took <= processing < took + CLOCK_SET_SECONDS
+    return took if told else processing
 
 
 @dataclass
@@ -113,6 +132,12 @@ class LoadAnswers:
     """of the measured requests without an answer"""
     by_host: list[list[int]] = field(default_factory=list)
     """of each host the measured requests, those that failed, and those without an answer"""
+    opened: int | None = None
+    """connections opened for measured requests; None where the script does not tell"""
+    opened_again: int = 0
+    """of these: where the request's client had had one to that host"""
+    _connected: set[tuple[int, int]] = field(default_factory=set)
+    """each client with each host that it has opened a connection to"""
     _began: float = math.inf
     """start of the schedule on k6's clock, in seconds: no request began before its planned moment"""
     _late: int = 0
@@ -128,6 +153,7 @@ class LoadAnswers:
             "clients": self.load.clients,
             "target": self.load.rate,
             "timed": True,
+            "warmup": self.load.warmup_seconds,
         }
         self._tally = Tally(about=about, unit=UNIT)
         if self.load.rate is not None:
@@ -166,6 +192,8 @@ class LoadAnswers:
             it.first_error = f"{words_of(got.status, got.code)} ({self.hosts[got.host]})"
         if kind == 1:
             self._measure(got, wait)
+        if got.opened is not None:
+            self._count_opened(got, got.opened, kind)
         if self.keep is not None:
             times = (got.epoch, got.start, got.service, got.processing, wait)
             ok = str(int(got.ok))
@@ -179,6 +207,12 @@ class LoadAnswers:
         # A line comes a little after its request has ended: that is near the right one of the two, an hour is not.
         about = self.now() - got.start - got.processing
         return min((ahead - self.set_by(), ahead - self._set_before), key=lambda it: abs(it - about))
+
+    def _count_opened(self, got: ScriptLine, opened: int, kind: int) -> None:
+        self.opened = (self.opened or 0) + opened * kind
+        if opened:
+            self.opened_again += kind * ((got.client, got.host) in self._connected)
+            self._connected.add((got.client, got.host))
 
     def _measure(self, got: ScriptLine, wait: float) -> None:
         self._tally.times.add(got.service, got.service + wait)
@@ -232,6 +266,8 @@ class LoadAnswers:
             dropped=None if self.planned is None else max(0, self.planned - self._tally.samples[1]),
             latency_left_out=why,
             fell_behind=bool(why) and not self.dropped_any,
+            opened=self.opened,
+            opened_again=self.opened_again,
         )
 
     @property

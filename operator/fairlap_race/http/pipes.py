@@ -7,6 +7,7 @@ import fcntl
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,6 +39,8 @@ class PipeReader:
             self._handlers[pipe], self._rest[pipe] = handler, b""
         self.error: Exception | None = None
         """what a handler raised; nothing is handed on after it, but all is read, so that k6 does not hang"""
+        self.cpu_seconds = 0.0
+        """that the thread has used: lines that come faster than one core can read them hold k6 up"""
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="pipes", daemon=True)
         self._thread.start()
@@ -75,6 +78,7 @@ class PipeReader:
             except Exception as error:  # it is raised where the race is
                 LOG.warning("what k6 wrote cannot be read: %s", error)
                 self.error = error
+        self.cpu_seconds = time.thread_time()
         return True
 
 

@@ -223,6 +223,7 @@ def task_record(it: Tally, rally: RallyNumbers | None, turns: TaskTurns | None =
         rate=None if rate is None else round(rate, 6),
         windows=windows,
         settling=steady.settling_of(it.pace, series_of(it, in_turn=turns is not None)),
+        planned_warmup_seconds=it.about.get("warmup") or None if it.about.get("timed") and not planned else None,
         support=support(it.samples[1]),
         fewest_hits=min(it.hits, default=None),
         most_hits=max(it.hits, default=None),

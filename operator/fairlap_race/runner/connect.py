@@ -78,10 +78,11 @@ def look_before(client: ElasticsearchClient, spec: RaceSpec, stop: threading.Eve
 
 
 def refuse_impossible(spec: RaceSpec, before: evidence.Before) -> None:
-    """Raise FailedError for what this target can never do, which only its number of nodes tells."""
-    nodes = len(before.environment.nodes)
+    """Raise FailedError for what this target can never do, which only the number of its nodes tells."""
+    found = before.environment
     if spec.target and (
-        objection := guest.too_many_hosts(spec.hosts, nodes) or guest.too_many_replicas(spec.index.replicas, nodes)
+        objection := guest.too_many_hosts(spec.hosts, len(found.nodes))
+        or guest.too_many_replicas(spec.index.replicas, len(found.data_nodes))
     ):
         raise FailedError(Reason.INVALID_SPEC, objection)
 

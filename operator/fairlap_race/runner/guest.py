@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import fnmatch
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
 from fairlap_race.contract.recorded.document_count import count_documents
 from fairlap_race.contract.recorded.record import OtherLoad, Pipeline, Record, TargetReport, Totals, Touch
+from fairlap_race.contract.request_files.planned_search import PlannedSearch
 from fairlap_race.contract.specification.race_spec import TargetSpec
 from fairlap_race.elasticsearch.answers import dig
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
+from fairlap_race.elasticsearch.evidence import is_user_index
+from fairlap_race.elasticsearch.request_counters import ask_shards
 from fairlap_race.track import effects
 
 LOG = logging.getLogger(__name__)
@@ -152,19 +155,54 @@ def _counters(total: Mapping[str, Any]) -> tuple[int, int]:
     )
 
 
-def find_others(before: Load, after: Load, is_of_the_track: Callable[[str], bool]) -> tuple[OtherLoad, ...]:
-    """Return what the cluster did between the two looks in indices that are not the track's, the busiest first.
+def find_others(
+    before: Load, after: Load, is_of_the_track: Callable[[str], bool], is_searched: Callable[[str], bool]
+) -> tuple[OtherLoad, ...]:
+    """Return what the cluster did between the two looks that is not the track's, the busiest index first.
 
-    Elasticsearch's own indices (a leading dot) are left out: they work a little on any cluster.
+    That is all in indices that are not the track's, but for searches of those that it searches: nobody can tell whose
+    these were. Elasticsearch's own indices (a leading dot) are left out: they work a little on any cluster.
     """
     found = []
     for name, (indexed, searched) in after.counters.items():
+        if is_of_the_track(name) or name.startswith("."):
+            continue
         was = before.counters.get(name, (0, 0))
-        grown = (indexed - was[0], searched - was[1])
         # A shard that moved to another node counts from zero there.
-        if not is_of_the_track(name) and not name.startswith(".") and (grown[0] > 0 or grown[1] > 0):
-            found.append(OtherLoad(name, max(0, grown[0]), max(0, grown[1])))
+        grown = (max(0, indexed - was[0]), 0 if is_searched(name) else max(0, searched - was[1]))
+        if any(grown):
+            found.append(OtherLoad(name, *grown))
     return tuple(sorted(found, key=lambda it: -(it.indexed + it.searched))[:MAX_OTHERS])
+
+
+@dataclass(frozen=True)
+class Searched:
+    """The indices that the track's searches go to, as far as that can be told before they are sent."""
+
+    indices: frozenset[str] = frozenset()
+    in_part: bool = False
+    """some of its searches may go to others, too"""
+
+
+def find_searched(
+    client: ElasticsearchClient, searches: Iterable[PlannedSearch], made: Collection[str], in_part: bool
+) -> Searched:
+    """Return the indices that searches go to now; `made`: names of what the track makes itself. Never raises.
+
+    `in_part`: it has other searches, of which nothing is known.
+    """
+    searches, found = tuple(searches), set[str]()
+    in_part = in_part or any(it.drawn for it in searches)
+    for index, path in dict.fromkeys((it.index, it.path) for it in searches):
+        try:
+            # A colon stands before what is on another cluster.
+            if index is None or ":" in index:
+                in_part = True
+            else:
+                found.update(ask_shards(client, index, path))
+        except ElasticsearchError as error:
+            in_part = in_part or error.status != 404 or not set((index or "").split(",")).issubset(made)
+    return Searched(frozenset(found), in_part)
 
 
 def owner_of(planned: Iterable[Touch]) -> Callable[[str], bool]:
@@ -244,8 +282,8 @@ def too_many_replicas(replicas: int | None, nodes: int) -> str:
     if not replicas or replicas < max(nodes, 1):
         return ""
     return (
-        f"target.index.replicas {replicas} cannot be placed on {nodes} node(s), for each copy needs a node of its own: "
-        f"write {max(nodes, 1) - 1} or less"
+        f"target.index.replicas {replicas} cannot be placed on {nodes} node(s) with data, for each copy needs a node "
+        f"of its own: write {max(nodes, 1) - 1} or less"
     )
 
 
@@ -257,6 +295,7 @@ class Site:
     about: TargetSpec
     report: TargetReport
     before: Load
+    searched: Searched = Searched()
 
     @staticmethod
     def look(
@@ -279,6 +318,19 @@ class Site:
         """Tell whether an index is the track's."""
         return owner_of(self.report.touches)(name)
 
+    def look_for_searched(self, searches: Iterable[PlannedSearch], in_part: bool) -> None:
+        """Note which indices the searches of the track go to; `in_part`: there are others, of which it is not known."""
+        made = {touch.name for touch in self.report.touches if touch.creates}
+        self.searched = find_searched(self.client, searches, made, in_part)
+
+    def is_searched(self, name: str) -> bool:
+        """Tell whether the track searches an index; a kept cluster is there for nobody else."""
+        return is_user_index(name) if self.about.kept else name in self.searched.indices
+
+    def is_of_the_race(self, name: str) -> bool:
+        """Tell whether it matters to the race what becomes of an index: it is the track's, or searched by it."""
+        return self.is_of_the_track(name) or self.is_searched(name)
+
     def of_the_race(self, pipelines: tuple[Pipeline, ...], used: tuple[str, ...]) -> tuple[Pipeline, ...]:
         """Return the pipelines that the track uses or creates; others work for others."""
         own = {*used, *(touch.name for touch in self.report.touches if touch.kind == effects.PIPELINE)}
@@ -295,8 +347,9 @@ class Site:
     def leave(self, record: Record) -> TargetReport:
         """Say what others did meanwhile, and remove what the race created if that was asked for. Never raises."""
         try:
-            others = find_others(self.before, get_load(self.client), self.is_of_the_track)
-            self.report = replace(self.report, others=others)
+            others = find_others(self.before, get_load(self.client), self.is_of_the_track, self.is_searched)
+            unknown = self.searched.in_part and not self.about.kept
+            self.report = replace(self.report, others=others, searches_unknown=unknown)
         except ElasticsearchError as error:
             LOG.warning("the target could not be asked what else it did: %s", error)
         stays = self.about.remove == "never" or (self.about.remove == "onSuccess" and went_wrong(record))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fairlap.kube import api_server
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import MOST_PAGE, ApiServer
 from fairlap.kube.lease import Lease
@@ -301,7 +302,7 @@ def test_a_lease_outlives_answers_that_cannot_be_read(text: str) -> None:
 
 
 class Hangs(ApiServer):
-    """Webhooks on what is written into one namespace do not answer."""
+    """Webhooks on what is written into a namespace that begins with "hangs" do not answer."""
 
     def __init__(self) -> None:
         super().__init__(None)  # type: ignore[arg-type]
@@ -309,7 +310,7 @@ class Hangs(ApiServer):
 
     async def _send(self, method: str, path: str, *rest: Any) -> tuple[int, str]:
         self.seconds[f"{method} {path}"] = rest[-1]
-        if method != "GET" and "/namespaces/hangs/" in path:
+        if method != "GET" and "/namespaces/hangs" in path:
             self.waiting += 1
             await asyncio.sleep(3600)
         return 200, json.dumps({"metadata": {"name": "x"}})
@@ -338,6 +339,47 @@ def test_writes_that_hang_in_one_namespace_leave_connections_to_all_others() -> 
         waits["GET jobs"] == waits["PUT leases"] == 30
         and server.seconds["POST /apis/batch/v1/namespaces/other/jobs"] > 60
     )
+
+
+def in_namespace(kind: str, name: str, namespace: str) -> dict[str, Any]:
+    return {"kind": kind, "metadata": {"name": name, "namespace": namespace}}
+
+
+def test_events_that_hang_hold_up_no_other_write_into_their_namespace() -> None:
+    """A Comparison's findings are an event each, and each waited as long as a webhook on events may take."""
+
+    async def all_of_them() -> tuple[int, int]:
+        server = Hangs()
+        posts = [server.create(in_namespace("Event", f"e{n}", "hangs")) for n in range(60)]
+        hanging = [asyncio.create_task(post) for post in posts]
+        await asyncio.sleep(0)
+        events = server.waiting
+        status = server.replace(in_namespace("Benchmark", "b", "hangs"), "status")
+        hanging.append(asyncio.create_task(status))
+        await asyncio.sleep(0)
+        with_the_status = server.waiting
+        for each in hanging:
+            each.cancel()
+        return events, with_the_status
+
+    events, with_the_status = asyncio.run(all_of_them())
+    assert 0 < events <= 4 and with_the_status == events + 1
+
+
+@pytest.mark.parametrize("kind", ["Job", "Event"])
+def test_writes_that_hang_in_many_namespaces_leave_connections_to_what_is_read(kind: str) -> None:
+    async def all_of_them() -> int:
+        server = Hangs()
+        writes = [server.create(in_namespace(kind, f"j{n}", f"hangs{space}")) for space in range(20) for n in range(20)]
+        hanging = [asyncio.create_task(write) for write in writes]
+        await asyncio.sleep(0)
+        for each in hanging:
+            each.cancel()
+        return server.waiting
+
+    room = {"Job": api_server._WRITES_AT_ONCE, "Event": api_server._EVENTS_AT_ONCE}
+    assert asyncio.run(all_of_them()) == room[kind][0]
+    assert sum(most for most, _ in room.values()) + 30 <= api_server._CONNECTIONS
 
 
 def test_one_that_loses_its_lease_while_a_write_waits_does_not_send_it() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -107,6 +108,42 @@ def test_prometheus_is_not_asked_of_a_race_in_which_the_clock_was_set(set_by: di
     table = asyncio.run(complete_table(FakeServer(), nobody, of, "race-1", told, record))  # type: ignore[arg-type]
     assert [it.partition(":")[0] for it in table.remarks] == ["Prometheus was not asked"]
     assert [it.race.seconds for it in table.machines] == [60]
+
+
+class RareScrapes:
+    """A Prometheus with a sample of two bytes a second each 30 s, from 10 s before the race on."""
+
+    url = "http://prometheus"
+
+    def __init__(self, clock: Clock, last: float) -> None:
+        self.clock, self.last = clock, last
+
+    async def query(self, _text: str, _at: float) -> dict[str, Any]:
+        now = self.clock.time() - BEGAN
+        values = [[BEGAN + at, str(2 * at + 20)] for at in (-10, 20, 50, 80) if at <= min(now, self.last)]
+        labels = {"__name__": "container_fs_writes_bytes_total", "pod": NODE, "container": "elasticsearch"}
+        return {"status": "success", "data": {"resultType": "matrix", "result": [{"metric": labels, "values": values}]}}
+
+
+BEGAN = datetime(2026, 11, 26, 8, tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize(("last", "written", "source"), [(80.0, 120.0, "prometheus"), (50.0, 130.0, "nodeStats")])
+def test_the_end_of_a_race_is_waited_for_and_no_total_is_told_without_it(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, last: float, written: float, source: str
+) -> None:
+    """Else what was written would be that of 50 of the 60 seconds, as the scrapes happen to fall."""
+    monkeypatch.setattr(Clock, "time", lambda self: BEGAN + 70 + self.now)
+    times = {"started_at": "2026-11-26T08:00:00Z", "measured_from": None, "ended_at": "2026-11-26T08:01:00Z"}
+    good = good_record()
+    record = replace(good, tasks=tuple(replace(task, **times) for task in good.tasks))  # type: ignore[arg-type]
+    of = seen(of=spec(elasticsearch={"storage": {"ephemeral": {}}}), children=Children(pods=[pod(NODE)]))
+    own = Machine(NODE, "elasticsearch", sources={"disk": "nodeStats"}, race=Usage(60, disk_write_bytes=130.0))
+    told = MachineTable(race_id="r", machines=(own,))
+    prometheus: Any = RareScrapes(clock, last)
+    table = asyncio.run(complete_table(FakeServer(), prometheus, of, "race-1", told, record))  # type: ignore[arg-type]
+    (node,) = table.machines
+    assert (node.race.disk_write_bytes, node.sources["disk"], clock.now) == (written, source, 20)
 
 
 def test_what_is_forbidden_is_said() -> None:

@@ -56,6 +56,11 @@ def test_a_closed_and_an_open_loop(load: dict[str, Any], expected: HttpLoad) -> 
     assert told(load=load).http.loads == (expected,)
 
 
+@pytest.mark.parametrize(("timeout", "stalled"), [("60s", 900), ("500ms", 900), ("999s", 1059)])
+def test_a_request_that_is_waited_for_is_no_stall(timeout: str, stalled: float) -> None:
+    assert told(load={"timeout": timeout}).stall_seconds == stalled
+
+
 def test_a_sweep_is_a_load_for_each_step() -> None:
     found = told(sweep={"task": "requests", "clients": [2, 1], "interval": "10s"})
     assert [(it.name, it.clients, it.seconds) for it in found.http.loads] == [

@@ -135,8 +135,8 @@ def test_one_whose_comparison_is_over_ends_and_says_what_to_leave_out(finished: 
         todo = plan(seen(status, of, turn=over, check_turn=over)).status
         assert (todo.phase, todo.reason) == ("Failed", "InvalidSpec")
         assert todo.message == (
-            "metadata.ownerReferences names Comparison upgrade, which is over, so the turn of this Benchmark never "
-            "comes: delete it; one of your own has no metadata.ownerReferences"
+            "this is a race of Comparison upgrade, which is over, so its turn never comes: delete it; a copy of your "
+            "own must not have its metadata.ownerReferences"
         )
     waits = plan(seen(status, spec(suspend=True), turn=over, check_turn=over)).status
     assert waits.phase == "Pending", "nobody asks for its turn yet"
@@ -848,6 +848,17 @@ def test_a_missing_volume_claim_is_not_waited_for_long() -> None:
     assert todo.status.reason == "VolumeClaimMissing" and "tracks" in todo.status.message
 
 
+def job_since(hours: float) -> Json:
+    there = job()
+    return {**there, "status": {**there["status"], "startTime": stamp(later(hours=hours))}}
+
+
+def cluster_since(**after: float) -> Json:
+    there = cluster(phase="ApplyingChanges")
+    there["metadata"]["creationTimestamp"] = stamp(later(**after))
+    return there
+
+
 @pytest.mark.parametrize(
     ("at_stage", "children", "goes_on"),
     [
@@ -855,7 +866,13 @@ def test_a_missing_volume_claim_is_not_waited_for_long() -> None:
         ("Provisioning", Children(elasticsearch=cluster(phase="ApplyingChanges")), False),
         ("Starting", Children(elasticsearch=cluster()), True),
         ("Running", Children(elasticsearch=cluster(), job=job(suspend=True)), True),
-        ("Running", Children(elasticsearch=cluster(), job=job()), False),
+        ("Running", Children(elasticsearch=cluster(), job=job_since(0)), False),
+        ("Provisioning", Children(elasticsearch=cluster_since(minutes=16, hours=8)), False),
+        ("Provisioning", Children(elasticsearch=cluster_since(hours=9)), True),
+        ("Provisioning", Children(elasticsearch=cluster_since(hours=10)), False),
+        ("Running", Children(elasticsearch=cluster(), job=job()), True),
+        ("Running", Children(elasticsearch=cluster(), job=job_since(9)), True),
+        ("Running", Children(elasticsearch=cluster(), job=job_since(10)), False),
     ],
 )
 def test_an_outage_of_the_operator_counts_only_for_what_went_on_without_it(
@@ -864,6 +881,60 @@ def test_an_outage_of_the_operator_counts_only_for_what_went_on_without_it(
     status = at("race-1", at_stage, "job-1")
     todo = plan(seen(status, children=children, now=later(hours=9), taken_up=later(hours=9), warnings=(), logs={}))
     assert (stage(todo) == at_stage and todo.status.reason == "" and todo.look == ()) is goes_on
+
+
+@pytest.mark.parametrize("at_stage", ["Provisioning", "Running"])
+def test_what_is_begun_after_an_outage_has_all_its_time(at_stage: str) -> None:
+    """It failed a second after it was made; and what somebody deletes again and again has no more than twice that."""
+    status = at("race-1", at_stage, "job-1" if at_stage == "Running" else None)
+
+    def look(began: float, now: float) -> Seen:
+        there = cluster_since(minutes=began)
+        started = job_since(began / 60) if at_stage == "Running" else None
+        children = Children(elasticsearch=there, job=started)
+        times = {"now": later(minutes=now), "taken_up": later(minutes=20)}
+        return seen(status, children=children, warnings=(), logs={}, records={"race-1": None}, **times)
+
+    assert stage(plan(look(21, 35.9))) == at_stage
+    assert plan(look(21, 36)).status.reason == "ProvisioningTimeout"
+    assert stage(plan(look(49, 49.9))) == at_stage and plan(look(49, 50)).status.failing
+
+
+def test_no_machine_is_looked_for_in_vain_before_the_time_for_it_began() -> None:
+    children = Children(elasticsearch=cluster_since(minutes=20), pods=[UNSCHEDULABLE])
+    look = seen(at("race-1", "Provisioning"), children=children, taken_up=later(minutes=20), warnings=())
+    assert stage(plan(replace(look, now=later(minutes=34)))) == "Provisioning"
+    assert plan(replace(look, now=later(minutes=35))).status.reason == "Unschedulable"
+
+
+def dying(seconds: float, name: str = "rally") -> Json:
+    there = pod(name, "load-generator", node="n7")
+    there["metadata"]["deletionTimestamp"] = stamp(later(seconds=seconds))
+    return there
+
+
+def test_a_load_generator_whose_machine_is_lost_ends_its_race() -> None:
+    """No Job fails before its pod has ended, which a machine without power never says: six hours at least."""
+    looked = started(running(pods=[pod("es-0"), dying(60)]))
+    early = plan(replace(looked, now=later(seconds=134), records={"race-1": None}))
+    assert (stage(early), early.wake_in) == ("Running", 1.0), "it is looked at again then"
+    assert plan(replace(looked, now=later(seconds=30))).wake_in == 105
+    late = replace(looked, now=later(seconds=135))
+    assert plan(late).look == ("records",), "the record alone would count"
+    assert plan(replace(late, records={"race-1": None}, confirmed=False)).look == ("children",)
+    todo = plan(replace(late, records={"race-1": None}))
+    assert (stage(todo), todo.status.reason) == ("Cleaning", "JobLost")
+    assert todo.status.message == (
+        f"pod rally was to end at {stamp(later(seconds=60))}, and its machine n7 does not say that it has"
+    )
+    written = plan(replace(late, records={"race-1": good_record()}))
+    assert stage(written) == "Cleaning" and not written.status.failing and written.status.races[0].valid
+
+
+def test_a_pod_that_was_replaced_is_not_waited_for() -> None:
+    looked = started(running(pods=[pod("es-0"), dying(60), pod("another", "load-generator")]))
+    todo = plan(replace(looked, now=later(minutes=5), records={"race-1": None}))
+    assert stage(todo) == "Running" and not todo.status.failing
 
 
 NAMES: list[tuple[Json, str]] = [

@@ -178,6 +178,55 @@ def test_what_a_namespace_waits_for_is_said() -> None:
     )
 
 
+LOST = Turn(may_go=False, ahead=1, behind="ns/other", after=stamp(later(seconds=700)))
+"""of one that comes to the end of the line: others have its place, and one has lined up a minute ahead of its clock"""
+
+
+def lost(at_stage: str, children: Children, **status: Any) -> Seen:
+    look = seen(at("race-1", at_stage, **status), children=children, turn=LOST, now=later(seconds=630))
+    return replace(look, lost_place=True, records={"race-1": None})
+
+
+@pytest.mark.parametrize(
+    ("at_stage", "children"),
+    [
+        ("Provisioning", Children()),
+        ("Provisioning", Children(elasticsearch=cluster(phase="ApplyingChanges"))),
+        ("Starting", replace(LOADING, job=None, pods=[pod("es-0")])),
+        ("Running", replace(LOADING, job=job(suspend=True), pods=[pod("es-0")])),
+        ("Running", LOADING),
+    ],
+)
+def test_one_whose_place_others_have_got_removes_what_it_began_and_lines_up_again(
+    at_stage: str, children: Children
+) -> None:
+    """A webhook that failed for ten minutes: what came back raced beside the one that had got its place."""
+    look = lost(at_stage, children)
+    assert plan(replace(look, confirmed=False)).look == ("children",), "its race may have begun"
+    todo = plan(look)
+    status = todo.status
+    assert not (todo.create or todo.delete or todo.start_job), "it is said first"
+    assert status.step and (status.step.stage, status.step.gives_way, status.gave_way) == ("Cleaning", True, 1)
+    assert status.queued_time == stamp(later(seconds=701)) and "gives its place up to others" in status.progress
+    gone = plan(replace(look, status=status, children=Children(), lost_place=False)).status
+    assert (gone.phase, gone.admitted_time, gone.step, gone.failing) == ("Queued", None, None, False)
+    assert gone.races == [] and gone.queued_time == status.queued_time
+
+
+def test_a_race_that_has_begun_goes_on_whoever_has_its_place() -> None:
+    begun = replace(LOADING, pods=[pod("es-0"), pod("rally", "load-generator")])
+    todo = plan(lost("Running", begun)).status
+    assert todo.step and (todo.step.stage, todo.step.job_started, todo.gave_way) == ("Running", True, 0)
+
+
+@pytest.mark.parametrize("at_stage", ["Provisioning", "Starting"])
+def test_who_loses_its_place_again_and_again_fails_some_day(at_stage: str) -> None:
+    todo = plan(lost(at_stage, Children(elasticsearch=cluster(phase="ApplyingChanges")), gave_way=1)).status
+    assert (todo.failing, todo.reason) == (True, "ProvisioningTimeout")
+    words = "the API server refused what it asked for so long that others got its place"
+    assert todo.message == f"{words}, 2 time(s)"
+
+
 def test_whose_kept_cluster_is_in_the_way_is_said() -> None:
     ready = condition(plan(replace(builds(HELD), kept={"u": "team/old", "v": "team/older"})).status, "ClusterReady")
     assert ready and "kept cluster: there is that of team/old and 1 more, until its keepClusterFor" in ready.message

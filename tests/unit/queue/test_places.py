@@ -55,6 +55,51 @@ def test_who_is_set_aside_holds_up_nobody_and_may_come_back() -> None:
     assert "b" in queue.places.holders()
 
 
+def test_who_was_set_aside_knows_whether_others_have_its_place() -> None:
+    places = Woken(1, a="holds", b="waits").places
+    assert not places.has_lost_place("a")
+    places.set_aside("a")
+    assert places.has_lost_place("a"), "b gets it next"
+    places.observe(summary("b", "over"))
+    assert not places.has_lost_place("a"), "nobody wants it"
+    places.observe(summary("c", "holds"))
+    assert places.has_lost_place("a") and not places.has_lost_place("b") and not places.has_lost_place("nobody")
+    places.take_back("a")
+    assert not places.has_lost_place("a")
+
+
+def test_one_that_was_deleted_in_its_place_keeps_it_until_all_of_it_is_gone() -> None:
+    queue = Woken(1, a="holds", b="waits")
+    assert queue.places.delete("a") and queue.places.holders() == {"a"} and not queue.places.holders("check")
+    assert not queue.places.is_known("a", "ns") and not queue.places.uids_in("ns") - {"b"}
+    turn = queue.places.turn("b")
+    assert (turn.may_go, turn.behind) == (False, "ns/a (deleted, and not all gone yet)")
+    assert not queue.places.assume("b") and queue.woken()
+    queue.places.remove("a")
+    assert queue.woken() == {"everyone"} and queue.places.assume("b") and queue.places.holders() == {"b"}
+
+
+def test_the_hosts_of_one_that_was_deleted_are_kept_as_its_place_is() -> None:
+    places = Woken(3).places
+    for uid, state, host in (("a", "holds", "h:1"), ("b", "waits", "h:1"), ("c", "waits", "other:1")):
+        places.observe(summary(uid, state, frozenset({host})))
+    assert places.delete("a") and not places.turn("b").may_go and places.turn("c").may_go
+    places.remove("a")
+    assert places.turn("b").may_go
+
+
+@pytest.mark.parametrize("state", ["waits", "unchecked", "checks", "over"])
+def test_one_that_was_deleted_without_a_place_holds_none(state: str) -> None:
+    places = Woken(1, a=state).places
+    assert not places.delete("a") and not places.holders() and not places.uids_in("ns")
+
+
+def test_one_that_was_set_aside_and_deleted_holds_no_place() -> None:
+    places = Woken(1, a="holds").places
+    places.set_aside("a")
+    assert not places.delete("a") and not places.holders()
+
+
 def test_a_place_is_taken_while_the_write_of_one_that_was_set_aside_is_on_its_way() -> None:
     queue = Woken(1, a="waits")
     queue.places.set_aside("a")

@@ -1,5 +1,6 @@
 """What differs between two races' surroundings is named, and names of pods are no difference."""
 
+import importlib.metadata
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from tests.fixtures.message_form import looks_like
 from fairlap.api.machine_status import MachineEvidence, SettingsEvidence, StorageEvidence
 from fairlap.api.status import Environment, IndexEvidence, NodeCopies
 from fairlap.results import drift
+from fairlap.results.environment import _own_version
 from fairlap.results.environment import environment as environment_of
 from fairlap.results.machine_facts import MachineFacts, facts_of
 from fairlap_race.contract.reasons import Reason
@@ -75,6 +77,23 @@ def test_each_difference_is_named(changes: dict[str, Any], said: str) -> None:
     assert remark.reason is Reason.ENVIRONMENT_CHANGED and remark.text == f"unlike in race-1: {said}"
     if "kernel" in said:
         assert looks_like(remark.reason.example, remark.text.replace("node 0", "load generator"))
+
+
+def test_another_name_of_the_same_image_is_no_difference() -> None:
+    first = environment(1, images=["es:9 r/es@sha256:1"], rally_image="race:1 r/race@sha256:2")
+    now = environment(2, images=["mirror/es:9 m/es@sha256:1"], rally_image="race:latest r/race@sha256:2")
+    assert drift.differences(first, now) == []
+    other = environment(2, images=["es:9 r/es@sha256:1"], rally_image="race:1 r/race@sha256:3")
+    assert drift.differences(first, other) == ["rally_image race:1 r/race@sha256:2, now race:1 r/race@sha256:3"]
+
+
+def test_which_operator_judged_a_race_stands_beside_what_ran(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: f"{name} 0.2.0")
+    _own_version.cache_clear()
+    try:
+        assert raced().operator == "fairlap 0.2.0" and drift.differences(Environment(operator="0.1.0"), raced()) == []
+    finally:
+        _own_version.cache_clear()
 
 
 def raced(*shards: Shard) -> Environment:

@@ -109,3 +109,17 @@ def test_answers_over_http_are_shares_of_all_races_and_sums_by_host() -> None:
     assert found.http.latency_left_out == "dropped some"
     (by_rally,) = aggregate([race(None)]).tasks
     assert by_rally.http is None
+
+
+def test_a_host_that_is_named_twice_was_sent_both() -> None:
+    twice = HttpAnswers({"200": 90}, 0, (HostAnswers("a:1", 30), HostAnswers("b:1", 30), HostAnswers("a:1", 30)))
+    (found,) = aggregate([race(None, http=twice)]).tasks
+    assert found.http is not None and found.http.requests_by_host == {"a:1": 60, "b:1": 30}
+
+
+def test_connections_opened_over_http_are_a_sum_of_the_races_that_tell() -> None:
+    tells, older = HttpAnswers({"200": 90}, opened=3), HttpAnswers({"200": 90})
+    (found,) = aggregate([race(None, http=it) for it in (tells, tells, older)]).tasks
+    assert found.http is not None and found.http.connections_opened == 6
+    (found,) = aggregate([race(None, http=older)]).tasks
+    assert found.http is not None and found.http.connections_opened is None

@@ -131,3 +131,8 @@ def test_a_limit_above_the_machine_is_no_memory() -> None:
 )
 def test_a_codecs_algorithm(codec: str | None, version: str | None, expected: str) -> None:
     assert algorithm(codec, version) == expected
+
+
+def test_a_node_that_holds_no_data_could_have_had_no_primary() -> None:
+    alone = (TWO[0], Node("master-0", holds_data=False), Node("coordinating-0", holds_data=False))
+    assert list(remarks(record(shard(0, "es-0"), shard(1, "es-0"), nodes=alone))) == []

@@ -170,6 +170,7 @@ def _http_rows(name: str, found: list[Mapping[str, Any]]) -> Iterator[Row]:
         what = f"answered by {status}" if status != "0" else "not answered"
         yield Row(name, what, "%", tuple(100 * each[status] if status in each else None for each in shares))
     yield Row(name, "dropped", "", tuple(each.get("dropped") for each in found))
+    yield Row(name, "connections opened for requests", "", tuple(each.get("connectionsOpened") for each in found))
     by_host = [each.get("requestsByHost") or {} for each in found]
     for host in dict.fromkeys(host for each in by_host for host in each):
         yield Row(name, f"requests to {host}", "", tuple(each.get(host) for each in by_host))

@@ -28,6 +28,7 @@ from fairlap.comparison.facts.fairness_table import (
     variable_of,
 )
 from fairlap.comparison.facts.fairness_words import NOTHING, FoundDifference, folded, listed, sentence
+from fairlap.comparison.facts.installation import as_now_told, unknown_facts
 from fairlap.comparison.facts.race_facts import as_text, lines_read, readable, spec_leaves
 from fairlap.comparison.terms.equal_values import comparable
 
@@ -78,7 +79,7 @@ def diff(spec: ComparisonSpec, variants: Sequence[ComparedVariant], blocks: Sequ
     base = next(variant for variant in variants if variant.name == spec.baseline)
     contenders = sorted((variant for variant in variants if variant is not base), key=lambda it: it.name)
     specs = {variant.name: _spec_leaves(variant.spec) for variant in variants}
-    held = {name: _ran(name, blocks) for name in specs}
+    held = _ran(variants, blocks)
     found: list[FoundDifference] = []
     why: dict[str, str] = {}
     by_facts = set[str]()
@@ -259,12 +260,12 @@ def _undeclared(base: str, name: str, bad: Sequence[FoundDifference]) -> str:
 def _of_races(
     base: str, name: str, declared: set[str], held: Mapping[str, _RacedFacts], blocks: Sequence[BlockRecord]
 ) -> Iterator[FoundDifference]:
-    """Yield what ran and was not the same: over all blocks, and within each what the machine decides."""
+    """Yield what ran and was not the same: over all blocks, and within each what only its two sides must share."""
     ours, theirs = held[base], held[name]
-    yield from _differing(base, name, declared, ours.everywhere, theirs.everywhere, of_machine=False)
+    yield from _differing(base, name, declared, ours.everywhere, theirs.everywhere, of_block=False)
     seen = set[str]()
     for block, *within in zip(blocks, ours.within, theirs.within, strict=True):
-        for each in _differing(base, name, declared, *within, of_machine=True):
+        for each in _differing(base, name, declared, *within, of_block=True):
             if each.path not in seen:
                 seen.add(each.path)
                 yield each._replace(message=f"in block {block.number}: {each.message}")
@@ -276,11 +277,22 @@ def _races_of(name: str, blocks: Iterable[BlockRecord]) -> list[RaceRecord]:
     return [race for race in found if race.variant.removesuffix(TWIN) == name]
 
 
-def _ran(name: str, blocks: Sequence[BlockRecord]) -> _RacedFacts:
-    return _RacedFacts(_held(_races_of(name, blocks)), [_held(_races_of(name, [block])) for block in blocks])
+def _ran(variants: Sequence[ComparedVariant], blocks: Sequence[BlockRecord]) -> dict[str, _RacedFacts]:
+    """Return what is known of each variant's races."""
+    blocks = as_now_told(blocks, {variant.name: variant.spec for variant in variants})
+    unknown = unknown_facts(blocks)
+    return {variant.name: _ran_by(variant.name, blocks, unknown) for variant in variants}
 
 
-def _held(races: Sequence[RaceRecord]) -> _ValuesByFact:
+def _ran_by(name: str, blocks: Sequence[BlockRecord], unknown: Sequence[Collection[str]]) -> _RacedFacts:
+    within = [_races_of(name, [block]) for block in blocks]
+    of_each = [lacking for races, lacking in zip(within, unknown, strict=True) for _ in races]
+    everywhere = _held([race for races in within for race in races], of_each)
+    return _RacedFacts(everywhere, [_held(races, [()] * len(races)) for races in within])
+
+
+def _held(races: Sequence[RaceRecord], unknown: Sequence[Collection[str]]) -> _ValuesByFact:
+    """Return the values of each fact over the races; `unknown`: what nobody could know of each of them."""
     paths = dict.fromkeys(path for race in races for path in race.facts)
     parts = [{cut_with(path) for path in race.facts} for race in races]
     found = {}
@@ -288,15 +300,15 @@ def _held(races: Sequence[RaceRecord]) -> _ValuesByFact:
         part = cut_with(path)
         values = {
             readable(race.facts.get(path, NOTHING))
-            for race, there in zip(races, parts, strict=True)
-            if not part or part in there  # else its record had no room for them
+            for race, there, lacking in zip(races, parts, unknown, strict=True)
+            if (not part or part in there) and path not in lacking  # else its record had no room for them
         }
         found[path] = tuple(sorted(values - {NOTHING} if row_of(path).where_known else values))
     return found
 
 
 def _differing(
-    base: str, name: str, declared: set[str], ours: _ValuesByFact, theirs: _ValuesByFact, *, of_machine: bool
+    base: str, name: str, declared: set[str], ours: _ValuesByFact, theirs: _ValuesByFact, *, of_block: bool
 ) -> Iterator[FoundDifference]:
     if not ours or not theirs:
         return
@@ -304,7 +316,7 @@ def _differing(
     known = [{cut_with(path) for path in held} for held in (ours, theirs)]
     for path in {**ours, **theirs}:
         row, one, two = row_of(path), ours.get(path, ()), theirs.get(path, ())
-        if row.of_machine != of_machine or one == two or _meant(path, one) == _meant(path, two):
+        if row.of_block != of_block or one == two or _meant(path, one) == _meant(path, two):
             continue
         if row.where_known and not (one and two):
             continue
@@ -370,13 +382,13 @@ def _release(declared: Collection[str]) -> str:
 
 
 def _varying(name: str, ran: _RacedFacts) -> Iterator[FoundDifference]:
-    """Yield what was not the same in all races of one variant: over all blocks, or on the machines of one."""
+    """Yield what was not the same in all races of one variant: over all blocks, or within one."""
     seen = set[str]()
     groups = [(ran.everywhere, False), *((held, True) for held in ran.within)]
-    for group, of_machine in groups:
+    for group, of_block in groups:
         for path, values in group.items():
             row = row_of(path)
-            if len(values) < 2 or row.recorded or row.of_machine != of_machine or path in seen:
+            if len(values) < 2 or row.recorded or row.of_block != of_block or path in seen:
                 continue
             if _is_better_told(row, group):
                 continue

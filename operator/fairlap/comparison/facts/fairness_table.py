@@ -77,7 +77,9 @@ class FactRow(NamedTuple):
     by_cluster: bool = True
     """where the variable is the cluster as a whole, it is part of it"""
     of_machine: bool = False
-    """compared within a block alone, since blocks rotate over the machines"""
+    """as the machine has it: compared within a block alone, since blocks rotate over the machines"""
+    of_installation: bool = False
+    """as the installation has it: compared within a block alone, since an upgrade may come between two blocks"""
     only_values: bool = False
     """follows the version where both have it, with other values; one without the other is no default"""
     recorded: bool = False
@@ -93,9 +95,17 @@ class FactRow(NamedTuple):
     workload: bool = False
     """what was raced, rather than on what: races that differ in it are not even set beside each other"""
 
+    @property
+    def of_block(self) -> bool:
+        """Compared within a block alone: what both sides of each block share does no harm."""
+        return self.of_machine or self.of_installation
+
 
 _WORKLOAD = "this is what is raced, not what is compared: write it in the template, and nowhere else"
-_INSTALLATION = "the installation was changed between the races: compare again"
+_INSTALLATION = (
+    "the installation was changed between the races, or one of two machines pulled the race's image and the other had "
+    "it loaded: have it alike on all, and compare again"
+)
 _ANSWERS = "another number of answers is another question: look whether requests failed, and why, before any time"
 _SAME_MACHINES = "all races of a block belong on the same machines: write template.elasticsearch.scheduling"
 _HOLD_HEAP = "write elasticsearch.heap, for example heap: 1g, in the template to hold it"
@@ -118,8 +128,9 @@ ROWS: Final[tuple[FactRow, ...]] = (
         by_cluster=False, line=_WORKLOAD, workload=True),
     FactRow(r"ran: index settings as track parameter.*", line=_WORKLOAD,
         is_part_of=(SHARDS, REPLICAS, CODEC, SOURCE_MODE, SETTINGS)),
-    FactRow(r"ran: (rallyVersion|k6Version)", by_cluster=False, line=_INSTALLATION, workload=True),
-    FactRow(r"ran: (rallyImage|Rally's wait .+)", by_cluster=False, line=_INSTALLATION),
+    FactRow(r"ran: (rallyVersion|k6Version)", by_cluster=False, of_installation=True, workload=True,
+        line=_INSTALLATION),
+    FactRow(r"ran: (operator|rallyImage|Rally's wait .+)", by_cluster=False, of_installation=True, line=_INSTALLATION),
     FactRow(r"ran: index .+: documents", by_cluster=False, line=_ANSWERS, workload=True),
     FactRow(r"ran: task .+: answer to [0-9a-f]+: (hits|content)", "answers to searches", by_cluster=False,
         where_known=True, fold=True, line=_ANSWERS, workload=True),
@@ -128,7 +139,7 @@ ROWS: Final[tuple[FactRow, ...]] = (
     FactRow(r"ran: version", "Elasticsearch", RELEASE),
     FactRow(r"ran: buildHash", "build", RELEASE),
     FactRow(r"ran: build flavour", "build flavour", RELEASE),
-    FactRow(r"ran: images\[\d+\]", "image", RELEASE, fold=True),
+    FactRow(r"ran: (loaded )?images\[\d+\]", "image", RELEASE, fold=True),
     FactRow(r"ran: luceneVersion", "Lucene", by_release=True),
     FactRow(r"ran: (java|jvm\[\d+\])", "Java", (JAVA,), RELEASE, fold=True,
         line="write elasticsearch.java: 21 in the template to hold it"),

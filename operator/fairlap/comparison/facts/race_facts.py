@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
+from fairlap.api.image_digest import PULLED, image_digests
 from fairlap.api.names import is_race
 from fairlap.comparison.facts.fact_bound import MOST_FACTS, within_bound
 from fairlap_race.contract.address_secrets import git_holds_credentials, shown
@@ -44,6 +45,8 @@ _LINE = re.compile(r"ran: request \d+: hits")
 _LINES: Final = "ran: number of requests"
 LINES_READ: Final = "ran: lines whose hits were read"
 LOAD_FROM: Final = "ran: machine of the load generator"
+_RACE_IMAGE: Final = "ran: rallyImage"
+_IMAGES: Final = ("ran: images[", "ran: loaded images[")
 _SIZE_FLAG = re.compile(r"(?P<name>-Xm[sxn]|-Xss)(?P<value>\d.*)")
 
 
@@ -56,7 +59,28 @@ def facts(benchmark: Mapping[str, Any]) -> dict[str, str]:
     found |= {path: as_text(value) for path, value in _raced(status)}
     for name, wait in ((status.get("environment") or {}).get("rallyPollIntervals") or {}).items():
         found[f"ran: Rally's wait {name}"] = as_text(wait)
-    return within_bound(found)
+    return within_bound(with_digests(found))
+
+
+def with_digests(facts: Mapping[str, str]) -> dict[str, str]:
+    """Return facts in which an image is its digest alone, and pulled ones have another path than loaded ones.
+
+    What an older operator kept has one of the names, too, that a machine may have for the same image.
+    """
+    images = image_digests(value for path, value in facts.items() if path.startswith(_IMAGES))
+    pulled = [digest for digest in images if digest.startswith(PULLED)]
+    loaded = [digest for digest in images if not digest.startswith(PULLED)]
+    by_digest = {
+        f"{beginning}{number}]": digest
+        for beginning, digests in zip(_IMAGES, (pulled, loaded), strict=True)
+        for number, digest in enumerate(digests)
+    }
+    found: dict[str, str] = {}
+    for path, value in facts.items():
+        found |= by_digest if path.startswith(_IMAGES) else {path: value}
+    if _RACE_IMAGE in found:
+        found[_RACE_IMAGE] = ", ".join(image_digests(found[_RACE_IMAGE].split(", ")))
+    return found
 
 
 def record_facts(record: Record) -> dict[str, str]:

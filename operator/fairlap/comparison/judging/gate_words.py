@@ -10,7 +10,7 @@ from fairlap.comparison.terms.verdicts import BETTER, WORSE, ComparisonVerdict
 from fairlap.statistics.sentences import about_so_many
 from fairlap.wording.counts import counted
 from fairlap.wording.numerals import figure_text
-from fairlap.wording.percentages import change_digits, signed
+from fairlap.wording.percentages import change_digits, short_percent, signed
 from fairlap_race.contract.some_of import some_clauses, some_of
 
 _MOST_GATES = 3
@@ -67,6 +67,15 @@ def other_mean_words(gate: GateSpec, before: Pairs, now: Pairs) -> str:
     return (
         f"with the blocks since then it would be a mean over other tasks{without}, which is another number: "
         "gate on tasks by their names, or let each race have what all of them need"
+    )
+
+
+def failed_apart_words(task: str, names: tuple[str, str], shares: tuple[float, float]) -> str:
+    """Return why a number is no answer where not the same share of requests failed (`shares`) in the races of both."""
+    both = [f"{short_percent(share)} in the races of {name}" for share, name in zip(shares, names, strict=True)]
+    return (
+        f"failed requests of {task} are {' and '.join(both)}, and errors are mostly fast: remove what makes them fail, "
+        "or ask for less"
     )
 
 

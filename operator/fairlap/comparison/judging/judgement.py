@@ -12,11 +12,13 @@ from fairlap.api.base import LONGEST_TEXT
 from fairlap.api.block_record import BlockRecord
 from fairlap.api.comparison_spec import ComparisonSpec, GateSpec
 from fairlap.api.comparison_status import AllBlocksStatus, ContenderStatus, GateStatus, Verdict
+from fairlap.comparison.facts.installation import installation_findings
 from fairlap.comparison.facts.remarked_races import remark_findings
 from fairlap.comparison.facts.verdict_scope import scope
 from fairlap.comparison.judging.gate_words import (
     contender_sentence,
     exact_sentence,
+    failed_apart_words,
     gate_title,
     left_out_sentence,
     noise_words,
@@ -163,7 +165,8 @@ def judge_blocks(
         sentence += _given_up(verdict, deciding, looks[-1])
     elif not reached and looks:
         sentence = f"cannot tell: {len(blocks)} blocks count, and the first look needs {looks[0].blocks}"
-    found = [*remark_findings((baseline, *others), counted), *_findings(told, numbers, early=early), *dropped]
+    found = [*remark_findings((baseline, *others), counted), *installation_findings(counted)]
+    found += [*_findings(told, numbers, early=early), *dropped]
     if reached:
         found += twin_findings(spec, numbers) + hints(spec, others, numbers, priors)
     passed = _gates_passed(contenders) if final else None
@@ -208,7 +211,23 @@ def _judged_gates(
         found[number] = _as_before(flat, seen.last.obstacle)
     told = _judged_together(list(noisy.values()), reached[-1], priors)
     found |= dict(zip(noisy, told, strict=True))
-    return [found[number] for number in range(len(cells))]
+    return [_unless_failed(found[number], numbers) for number in range(len(cells))]
+
+
+def _unless_failed(told: _JudgedGate, numbers: BlockNumbers) -> _JudgedGate:
+    """Return what is known of a gate, which is nothing where errors may have made it: one of both had more of them.
+
+    They are mostly fast, and spare the others work; so what is worse in spite of them stays.
+    """
+    kind, pairs = METRICS[told.gate.metric], told.pairs
+    seen = numbers.first(told.finding.blocks) if told.finding else numbers
+    for task in (pairs.tasks or (told.gate.task or "",)) if kind.of_tasks and not pairs.obstacle else ():
+        ours, theirs = seen.failed_shares(told.contender, task)
+        stays = ComparisonVerdict.REGRESSED if theirs > ours else ComparisonVerdict.IMPROVED
+        if abs(theirs - ours) > kind.most_failed and told.verdict != stays:
+            text = failed_apart_words(task, (numbers.baseline, told.contender), (ours, theirs))
+            return _JudgedGate(told.contender, told.gate, pairs, ComparisonVerdict.INCONCLUSIVE, text=text)
+    return told
 
 
 def _seen(numbers: BlockNumbers, reached: Sequence[Look], name: str, gate: GateSpec) -> _SeenGate:

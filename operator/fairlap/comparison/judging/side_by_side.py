@@ -16,7 +16,7 @@ from fairlap.comparison.facts.fairness_words import NOTHING
 from fairlap.comparison.numbers.block_numbers import AS_PLANNED, OF_DEVICE, are_alike, is_common
 from fairlap.comparison.numbers.race_numbers import Kind, Number, Raced
 from fairlap.comparison.numbers.same_work import tasks_of_one_side, told_apart, units_of
-from fairlap.comparison.terms.gate_metrics import CAPACITY_GATE, DEFAULT_MARGINS
+from fairlap.comparison.terms.gate_metrics import CAPACITY_GATE, DEFAULT_MARGINS, MOST_FAILED
 from fairlap.comparison.terms.verdicts import ComparisonVerdict, together
 from fairlap.statistics.gates import USUAL_ALPHA, GateFinding, GateVerdict, Look, judge_estimates
 from fairlap.statistics.multiplicity import q_values
@@ -31,8 +31,6 @@ CAPACITY_MARGINS = {Kind.CAPACITY: (CAPACITY_GATE.margin or 0) / 100}
 """The only gate of races that look for the capacity."""
 _ASKED_WORKLOAD = ("track", "challenge", "Rally", "pipeline", "spec.race")
 """So begins what was asked for, or stands in a race.json, of which `is_workload` tells."""
-MOST_FAILED = 0.05
-"""share of a task's requests: with more of them its times are not those of answers"""
 _ASKED = "spec."
 """What was asked for is known as a whole: what is not there, while other parts are, was not asked for."""
 _PARAMETER, _IN_RACE_JSON = re.compile(r"(track|car|plugin) parameter "), "Rally"
@@ -250,7 +248,7 @@ def _hints(arms: _Arms, common: Sequence[Number]) -> tuple[Line, ...]:
 
 
 def _may_decide(arms: _Arms, number: Number) -> bool:
-    return _is_supported(arms, number) and not _is_as_planned(arms, number)
+    return _is_supported(arms, number) and not (_is_as_planned(arms, number) or _failed_apart(arms, number))
 
 
 def _is_as_planned(arms: _Arms, number: Number) -> bool:
@@ -259,6 +257,14 @@ def _is_as_planned(arms: _Arms, number: Number) -> bool:
     if number.kind != Kind.THROUGHPUT or not is_common(rates):
         return False
     return are_alike(*([race.values[number] for race in group] for group in (arms.baseline, arms.contender)))
+
+
+def _failed_apart(arms: _Arms, number: Number) -> bool:
+    """Tell whether more requests of its task failed in one of both than such a number bears: errors are mostly fast."""
+    ours, theirs = (
+        fmean([race.error_rates.get(number.task, 0.0) for race in group]) for group in (arms.baseline, arms.contender)
+    )
+    return abs(theirs - ours) > number.kind.metric.most_failed
 
 
 def _alone(estimate: Estimate, margin: float, races: int) -> GateFinding:
@@ -288,20 +294,20 @@ def _was_not_asked(race: Raced, key: str) -> bool:
 
 
 def _varies(races: Sequence[Raced], *, in_blocks: bool) -> list[str]:
-    """Return a sentence for each fact that is not the same in all races of one variant; blocks may rotate machines."""
-    keys = [key for key in _facts_of(races) if not (in_blocks and row_of(key).of_machine)]
+    """Return a sentence for each fact that is not the same in all races of one variant; blocks may have their own."""
+    keys = [key for key in _facts_of(races) if not (in_blocks and row_of(key).of_block)]
     varying = [(key, values) for key in keys if len(values := _values(races, key)) > 1]
     return [f"{key} is not the same in the races of one variant: {' and '.join(values)}" for key, values in varying]
 
 
 def _on_two_machines(baseline: Sequence[Raced], contender: Sequence[Raced]) -> list[str]:
-    """Return a sentence for each pair of races that differs in its machine, where that changes from pair to pair.
+    """Return a sentence for each pair that differs in its machine or image, where that changes from pair to pair.
 
-    A machine that is another one in all pairs alike is a difference of the variants.
+    One that is another one in all pairs alike is a difference of the variants.
     """
     found = []
     for key in _facts_of((*baseline, *contender)):
-        if not row_of(key).of_machine or all(len(_values(group, key)) < 2 for group in (baseline, contender)):
+        if not row_of(key).of_block or all(len(_values(group, key)) < 2 for group in (baseline, contender)):
             continue
         for number, pair in enumerate(zip(baseline, contender, strict=True), start=1):
             values = _values(pair, key)
@@ -397,6 +403,7 @@ def _left_out(arms: _Arms, common: Sequence[Number], apart: Collection[Number]) 
         absent = [task for task in tasks if Number(task, kind) not in there and Number(task, kind) not in apart]
         few = [task for task in tasks if Number(task, kind) in there and not _is_supported(arms, Number(task, kind))]
         planned = [task for task in tasks if Number(task, kind) in there and _is_as_planned(arms, Number(task, kind))]
+        failing = [task for task in tasks if Number(task, kind) in there and _failed_apart(arms, Number(task, kind))]
         if kind.metric.percentile and kind != Kind.P50:
             # Rally gives a high percentile only where there are requests enough.
             few += [task for task in absent if Number(task, Kind.P50) in there]
@@ -405,6 +412,8 @@ def _left_out(arms: _Arms, common: Sequence[Number], apart: Collection[Number]) 
             yield f"{kind.label} of {_named(absent)} decides nothing: not every race has a number above 0 of it"
         if planned:
             yield f"{kind.label} of {_named(planned)} decides nothing: {AS_PLANNED}"
+        if failing:
+            yield f"{kind.label} of {_named(failing)} decides nothing: more of its requests failed in one of both"
         if few:
             needed = f"it needs {kind.metric.requests} requests, and {fewer}"
             yield f"{kind.metric.percentile} of {_named(few)} decides nothing: {needed}"

@@ -86,6 +86,7 @@ def race_record(
         no_capacity=sought.why_no_answer if sought else "",
         task_usage=list(_task_usage(record, table)),
         target_throughput={task: rate for task, rate in _asked(record).items() if task in kept},
+        failed_shares={task: share for task, share in _failed_shares(record).items() if task in kept},
         facts=dict(facts(benchmark, record)) if facts else {},
         canary=_canary(table),
         sources={**_sources(table), **_source_of_rates(record)},
@@ -301,6 +302,12 @@ def _latencies(task: Task) -> Mapping[str, float]:
 def _asked(record: Record | None) -> dict[str, float]:
     """Return the operations per second that were asked for, by task."""
     return {task.task: rate for task in _tasks(record) if (rate := task.target_throughput) and rate > 0}
+
+
+def _failed_shares(record: Record | None) -> dict[str, float]:
+    """Return which share of the measured requests failed, by task, of those of which some did."""
+    counts = {task.task: (task.errors.normal, task.samples.normal) for task in _tasks(record)}
+    return {task: failed / sent for task, (failed, sent) in counts.items() if 0 < failed <= sent}
 
 
 def _by_percentile(record: Record | None, times: Callable[[Task], Mapping[str, float]]) -> list[Curve]:

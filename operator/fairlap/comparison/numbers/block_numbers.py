@@ -38,6 +38,8 @@ class RacedNumbers(NamedTuple):
     """who told rates, and what the nodes used, by group of columns"""
     no_capacity: str = ""
     """why it found no capacity to compare"""
+    failed: Mapping[str, float] = MappingProxyType({})
+    """share of the measured requests that failed, by task"""
 
 
 _PairedArms = tuple[Sequence[RacedNumbers], Sequence[RacedNumbers]]
@@ -158,6 +160,12 @@ class BlockNumbers:
         told = [[race.numbers.get((task, "throughput")) for race in arm] for arm in self._arms(contender) or ()]
         return self.is_paced(contender, task) and are_alike(*([each.value for each in arm if each] for arm in told))
 
+    def failed_shares(self, contender: str, task: str) -> tuple[float, float]:
+        """Return which share of a task's measured requests failed, in the mean of the races of each of both."""
+        ours, theirs = self._arms(contender) or ((), ())
+        both = [fmean([race.failed.get(task, 0.0) for race in arm] or [0.0]) for arm in (ours, theirs)]
+        return both[0], both[1]
+
     def left_out(self, contender: str) -> list[str]:
         """Return tasks that some race of both has a throughput of, and some has not."""
         arms = self._arms(contender) or ((), ())
@@ -195,6 +203,7 @@ def _numbers(race: RaceRecord) -> RacedNumbers:
         race.target_throughput,
         race.sources,
         race.no_capacity,
+        race.failed_shares,
     )
 
 

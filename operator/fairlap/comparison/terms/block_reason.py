@@ -39,6 +39,10 @@ class BlockReason(StrEnum):
         "The kept cluster is no more what was filled: a node was started again, or its Benchmark was deleted.",
     )
     CLUSTER_IN_DOUBT = "ClusterInDoubt", "A race on a kept cluster did not count, so all of them are built again."
+    INSTALLATION_CHANGED = (
+        "InstallationChanged",
+        "The operator was upgraded between its races, which are valid, and it is raced again.",
+    )
     FAILED = "Failed", "Its Benchmark has failed and does not say why.", "race"
 
 

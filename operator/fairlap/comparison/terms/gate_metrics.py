@@ -7,6 +7,9 @@ from fairlap.api.comparison_spec import ComparisonSpec, GateSpec, Metric
 from fairlap.api.percentiles import fewest_requests
 from fairlap.wording.percentages import change_digits
 
+MOST_FAILED: Final = 0.05
+"""share of a task's requests: with more of them its numbers are not those of answers"""
+
 
 class MetricKind(NamedTuple):
     """What one metric is."""
@@ -35,6 +38,11 @@ class MetricKind(NamedTuple):
     def requests(self) -> int:
         """How many it needs to decide."""
         return fewest_requests(self.percentile) if self.percentile else 1
+
+    @property
+    def most_failed(self) -> float:
+        """By how much the shares of failed requests may differ: of a percentile by no more than lies beyond it."""
+        return min(MOST_FAILED, 1 - float(self.percentile[1:]) / 100) if self.percentile else MOST_FAILED
 
 
 METRICS: Final[Mapping[str, MetricKind]] = {

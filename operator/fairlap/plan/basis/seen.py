@@ -99,6 +99,8 @@ class Seen:
     """whether somebody else holds a place for races, whose pods may have the processors that it finds taken"""
     strangers_race: bool = False
     """whether somebody else but those that race in turn with it does: nothing of these is sent before all have met"""
+    lost_place: bool = False
+    """whether others have its place, since it was refused everything for so long that nobody waited for it any more"""
     in_block: bool = False
     """whether it races in a Comparison's block while others may race, too: none of them comes to its machines"""
     children: Children = Children()

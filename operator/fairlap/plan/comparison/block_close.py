@@ -9,6 +9,7 @@ from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import PREPARATION, Block, ComparisonStatus, CurrentBlock, RaceOfBlock
 from fairlap.api.condition_types import ComparisonCondition, ComparisonReason
 from fairlap.comparison.facts.disturbed_race import DISTURBED, disturbance
+from fairlap.comparison.facts.installation import installation_changes
 from fairlap.comparison.noise.expectation import calibrated_every
 from fairlap.comparison.terms.block_reason import BlockReason, fault_of
 from fairlap.comparison.variants.variants import ResolvedVariant
@@ -16,6 +17,7 @@ from fairlap.plan.basis.conditions import Observation, moment, stamp
 from fairlap.plan.basis.deadline import Deadline
 from fairlap.plan.comparison.answer import answer
 from fairlap.plan.comparison.block_words import (
+    SPENDS_NO_RETRY,
     block_findings,
     block_title,
     counting,
@@ -30,7 +32,7 @@ from fairlap.plan.comparison.block_words import (
 )
 from fairlap.plan.comparison.children import record_name
 from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen
-from fairlap.plan.comparison.disturbed_blocks import enough_to_judge, is_set_aside, set_aside
+from fairlap.plan.comparison.disturbed_blocks import enough_to_judge, set_aside
 from fairlap.plan.comparison.judges import Judges
 from fairlap.plan.comparison.verdict_reached import changed, fail, refuse
 from fairlap.plan.transition import one_line
@@ -40,12 +42,17 @@ from fairlap_race.contract.specification.race_spec import RACED_AGAIN, REQUIRE_T
 _PATIENCE = timedelta(minutes=15)
 _LOOK_AGAIN_SECONDS = 5.0
 _LONGEST_DISTURBANCE = 400
-"""Characters of it in a status, which has room for all races of all blocks; the block's record has it whole."""
+"""Characters of it in a status, which has room for all races of all blocks; the block's record has it whole. So of what
+an upgrade changed."""
 
 
 def seconds_until_given_up(seen: ComparisonSeen, block: CurrentBlock) -> float:
-    """Return how long a stage may still wait for a name that something else has."""
-    return Deadline(moment(block.since), _PATIENCE).left(seen.now).total_seconds()
+    """Return how long a stage may still wait for a name that something else has, or for a quota's room."""
+    since = moment(block.since)
+    if seen.taken_up and seen.taken_up <= seen.now:  # a clock that was ahead then is not believed
+        # While the operator was away, nobody tried.
+        since = max(since, seen.taken_up)
+    return Deadline(since, _PATIENCE).left(seen.now).total_seconds()
 
 
 def close_block(
@@ -150,8 +157,8 @@ def _closed(seen: ComparisonSeen, over: Block, variants: Sequence[ResolvedVarian
     blocks = [*_without_doubtful(spec, kept, over), over]
     status = with_blocks(spec, before, blocks)
     lost = [now for now, then in zip(kept, before.blocks, strict=True) if now.valid != then.valid]
-    # What is told is what may end it all; a disturbance cannot.
-    void = sorted((each for each in (over, *lost) if not each.valid), key=is_set_aside)
+    # What is told is what may end it all; a disturbance or an upgrade cannot.
+    void = sorted((each for each in (over, *lost) if not each.valid), key=lambda each: each.reason in SPENDS_NO_RETRY)
     if impossible := _impossible(spec, before.blocks, over):
         status = changed(before, blocks=[*before.blocks, over])
         return _refuse_race(seen, status, impossible, ComparisonReason.INVALID_VARIANT)
@@ -209,6 +216,7 @@ def _race_again(seen: ComparisonSeen, status: ComparisonStatus, over: Block) -> 
 def _as_recorded(block: CurrentBlock, kept: BlockRecord, name: str) -> Block:
     """Return a block that is over, with what its record says of its races."""
     told = {race.benchmark: race for race in kept.races}
+    upgraded = installation_changes(kept.races)
     races = []
     for race in block.races:
         known = told.get(race.benchmark)
@@ -216,6 +224,9 @@ def _as_recorded(block: CurrentBlock, kept: BlockRecord, name: str) -> Block:
             races.append(_invalid(race, BlockReason.RECORD_LOST, "its numbers could not be kept"))
         elif known and not known.valid and (race.valid or known.reason == BlockReason.CLUSTER_RESTARTED):
             races.append(_invalid(race, known.reason[:63], known.message))  # as when its cluster's owner was deleted
+        elif race.valid and (how := upgraded.get(race.benchmark)) is not None:
+            changed_to = {"reason": str(BlockReason.INSTALLATION_CHANGED), "message": how[:_LONGEST_DISTURBANCE]}
+            races.append(race.model_copy(update=changed_to))
         elif race.valid and known and (how := disturbance(known)) is not None:
             races.append(race.model_copy(update={"reason": DISTURBED, "message": how[:_LONGEST_DISTURBANCE]}))
         else:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
+from typing import Final
 
 from fairlap.api.block_record import TWIN
 from fairlap.api.comparison_spec import ComparisonSpec, Design
@@ -13,6 +14,10 @@ from fairlap.plan.comparison.disturbed_blocks import is_set_aside, was_disturbed
 from fairlap.plan.comparison.looks import most_blocks
 from fairlap.wording.durations import expected_time
 from fairlap.wording.numerals import figure
+
+SPENDS_NO_RETRY: Final = (BlockReason.CLUSTER_IN_DOUBT, BlockReason.INSTALLATION_CHANGED, DISTURBED)
+"""Reasons of what is raced again beside `design.retries`: a preparation is made again because of a block that counts
+there, a disturbance has its bound, and an upgrade is nobody's failure."""
 
 
 def block_title(spec: ComparisonSpec, block: Block) -> str:
@@ -95,17 +100,15 @@ def uneven_losses(blocks: Sequence[Block], names: Iterable[str]) -> list[str]:
 
 def retries_spent(design: Design, blocks: Iterable[Block]) -> str:
     """Return the words that no block may be raced again any more; "" while one may."""
-    # A preparation that is made again because of a block does not count beside that, and a disturbance has its bound.
-    beside = (BlockReason.CLUSTER_IN_DOUBT, DISTURBED)
-    void = [block for block in blocks if not block.valid and block.reason not in beside]
+    void = [block for block in blocks if not block.valid and block.reason not in SPENDS_NO_RETRY]
     over = len(void) > design.retries
     return f"{len(void)} blocks did not count, and design.retries is {design.retries}" if over else ""
 
 
 def why_void(block: Block) -> RaceOfBlock | None:
     """Return the race for which a block does not count; None where it is not for a race."""
-    aside = is_set_aside(block)
-    return next((race for race in block.races if race.valid is False or (aside and race.reason == DISTURBED)), None)
+    races = (race for race in block.races if race.valid is False or (race.reason and race.reason == block.reason))
+    return next(races, None)
 
 
 def disturbed_words(blocks: Sequence[Block]) -> list[str]:

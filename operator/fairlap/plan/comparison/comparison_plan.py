@@ -89,6 +89,8 @@ def _begin(seen: ComparisonSeen, variants: Sequence[ResolvedVariant], judges: Ju
     if found:
         return refuse(seen, status, ComparisonReason.INVALID_VARIANT, ". ".join(found), told=found[0])
     if seen.hindrance:
+        if seen.subject.spec.suspend:  # its deadline waits, too
+            status = changed(status, start_time=None)
         deadline = Deadline(moment(status.start_time or stamp(seen.now)), parse_duration(seen.subject.spec.deadline))
         if deadline.passed(seen.now):
             text = f"not begun within the deadline of {seen.subject.spec.deadline}: {seen.hindrance}"

@@ -90,7 +90,7 @@ class ComparisonSeen:
     refusal: str = ""
     """the API server's words about an object that it would not take"""
     hindrance: str = ""
-    """why the API server takes no object now, as a sentence, where that may pass by itself: a quota's refusal"""
+    """why the API server takes no object now, as a sentence, where that may pass by itself, as a quota does"""
     dry_runs: Mapping[str, str] | None = None
     """for each variant what the API server says of its Benchmark, "" when it would take it; None: not asked yet"""
     records: Mapping[int, BlockRecord | None] | None = None
@@ -101,6 +101,8 @@ class ComparisonSeen:
     """how long a race took in Comparisons that are over, its cluster included; None: not looked at yet, or not known"""
     machines: Sequence[MachineCapacity] | None = None
     """what the machines have for pods, nothing where it could not be read; None: not looked at yet"""
+    taken_up: datetime | None = None
+    """when this process began to look after the Comparison: before that, nobody may have tried anything"""
     pruned: frozenset[str] | None = None
     """fields of the status that the API server does not store; None when nothing was written yet"""
     confirmed: bool = False

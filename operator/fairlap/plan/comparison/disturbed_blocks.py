@@ -1,14 +1,16 @@
-"""Blocks in which the machine of a race was disturbed: raced again as a whole, as often as a bound allows.
+"""Blocks whose races are valid and that are raced again: as a whole, with all variants.
 
+That is for an upgrade between two of them, or, as often as a bound allows, for a machine that was disturbed in one.
 The rule asks what was remarked on the races and how many blocks were raced again before, never for a number that
 they measured or a variant. So it is fixed before any result is seen, and is the same for all variants.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from fairlap.api.comparison_spec import Design
 from fairlap.api.comparison_status import PREPARATION, Block
 from fairlap.comparison.facts.disturbed_race import DISTURBED
+from fairlap.comparison.terms.block_reason import BlockReason
 from fairlap.plan.comparison.looks import looks_cut_short, most_blocks
 
 
@@ -31,14 +33,30 @@ def is_set_aside(block: Block) -> bool:
     return block.valid is False and block.reason == DISTURBED
 
 
-def set_aside(design: Design, blocks: Iterable[Block], over: Block) -> Block:
+def set_aside(design: Design, blocks: Sequence[Block], over: Block) -> Block:
     """Return a block that is over, not counting where it was disturbed and `blocks`, those before, leave a repetition.
 
-    What is void for another reason stays so, and takes no repetition.
+    Nor where an upgrade came between its races. If the attempt before differed in the very same, that was no upgrade:
+    then it counts, and what its races differ in is judged. What is void for another reason stays so.
     """
-    if not over.valid or not was_disturbed(over) or sum(map(is_set_aside, blocks)) >= repetitions(design):
+    if not over.valid:
+        return over
+    changes = _upgrades_in(over)
+    if changes and all(_upgrades_in(it) != changes for it in blocks if _is_cut(it, over.number)):
+        return over.model_copy(update={"valid": False, "reason": str(BlockReason.INSTALLATION_CHANGED)})
+    if not was_disturbed(over) or sum(map(is_set_aside, blocks)) >= repetitions(design):
         return over
     return over.model_copy(update={"valid": False, "reason": DISTURBED})
+
+
+def _upgrades_in(block: Block) -> dict[str, str]:
+    """Return by variant what an upgrade changed for its race."""
+    return {race.variant: race.message for race in block.races if race.reason == BlockReason.INSTALLATION_CHANGED}
+
+
+def _is_cut(block: Block, number: int) -> bool:
+    """Return whether it is an attempt of the block of this number that an upgrade cut in two."""
+    return block.number == number and block.valid is False and block.reason == BlockReason.INSTALLATION_CHANGED
 
 
 def counted_at_the_end(blocks: Sequence[Block]) -> list[Block]:

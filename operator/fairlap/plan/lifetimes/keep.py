@@ -26,13 +26,21 @@ def end_of_keeping(spec: Mapping[str, Any], ended: datetime) -> datetime:
         return _LATEST
 
 
+def has_kept_cluster(benchmark: Mapping[str, Any]) -> bool:
+    """Return whether the cluster of a Benchmark stays there after its end.
+
+    Raises KeyError or TypeError for a record that no operator has written so.
+    """
+    conditions = (benchmark.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == KEPT and each["status"] == "True" for each in conditions)
+
+
 def kept_until(benchmark: Mapping[str, Any], now: datetime) -> datetime | None:
     """Return when the operator is to remove the cluster of a Benchmark that is over; None when it keeps none.
 
     Raises ValueError, KeyError or TypeError for a record that no operator has written so.
     """
     status = benchmark.get("status") or {}
-    kept = any(c["type"] == KEPT and c["status"] == "True" for c in status.get("conditions") or ())
-    if not kept or not is_over(benchmark) or not status.get("completionTime"):
+    if not has_kept_cluster(benchmark) or not is_over(benchmark) or not status.get("completionTime"):
         return None
     return end_of_keeping(benchmark.get("spec") or {}, ended_by(now, status["completionTime"]))

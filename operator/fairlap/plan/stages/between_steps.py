@@ -60,8 +60,8 @@ def _keep_back(seen: Seen, upcoming: str) -> Plan | None:
     if not seen.turn.leader_over:
         return None
     text = (
-        f"metadata.ownerReferences names Comparison {seen.turn.led_by}, so the turn of this Benchmark never comes: "
-        "delete it; one of your own has no metadata.ownerReferences"
+        f"this is a race of Comparison {seen.turn.led_by}, so its turn never comes: delete it; a copy of your own must "
+        "not have its metadata.ownerReferences"
     )
     return end_failed(seen, Reason.INVALID_SPEC, text)
 

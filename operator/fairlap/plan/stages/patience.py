@@ -5,13 +5,14 @@ from typing import Final
 
 from fairlap.api.status import Step
 from fairlap.plan.basis.conditions import moment
-from fairlap.plan.basis.deadline import Deadline
+from fairlap.plan.basis.deadline import Deadline, is_ahead
 from fairlap.plan.basis.seen import Plan, Seen
 from fairlap.plan.explain.trouble import Trouble
 from fairlap.plan.explain.warned import find_refusal
 from fairlap.plan.failure import fail, fail_with_log
 from fairlap.plan.room import RoomSearch, give_way
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.untrusted import parse_time
 
 # A pull (or a start) that fails this long has failed at least three times (kubelet backs off 10, 20, 40 s);
 # only room for a pod may still come later, when something else ends or a machine is added.
@@ -20,19 +21,29 @@ PULL_PATIENCE: Final = timedelta(seconds=120)
 _POD_PATIENCE: Final = timedelta(seconds=15)
 
 
-def stage_deadline(seen: Seen, step: Step, allowed: timedelta, *, begun: bool = True) -> Deadline:
-    """Return the deadline of the stage a step is in; `begun`: what takes the time goes on without the operator."""
-    since = moment(step.since)
-    if not begun and seen.taken_up and seen.taken_up <= seen.now:  # a clock that was ahead then is not believed
+def stage_deadline(
+    seen: Seen, step: Step, allowed: timedelta, *, begun: bool = True, at: str | None = None
+) -> Deadline:
+    """Return the deadline of the stage a step is in; `begun`: what takes the time goes on without the operator.
+
+    `at`: when that began, where Kubernetes says so.
+    """
+    since = waited = moment(step.since)
+    if seen.taken_up and seen.taken_up <= seen.now:  # a clock that was ahead then is not believed
         # While the operator was away, nothing could happen that only it begins.
-        since = max(since, seen.taken_up)
-    return Deadline(since, allowed)
+        waited = max(since, seen.taken_up)
+    if not begun:
+        return Deadline(waited, allowed)
+    began = parse_time(at)
+    if began is None or is_ahead(began, seen.now):
+        return Deadline(since, allowed)
+    # What somebody deletes, so that it is begun again and again, has no more time for that.
+    return Deadline(max(since, min(began, waited + allowed)), allowed)
 
 
-def pull_deadline(seen: Seen, step: Step, trouble: Trouble | None) -> Deadline:
+def pull_deadline(stage: Deadline, trouble: Trouble | None) -> Deadline:
     """Return the deadline of a trouble that is no lack of room: before the pod had its machine, nothing could fail."""
-    began = moment(step.since)
-    return Deadline(max(began, (trouble and trouble.since) or began), PULL_PATIENCE)
+    return Deadline(max(stage.since, (trouble and trouble.since) or stage.since), PULL_PATIENCE)
 
 
 def pods_refused(seen: Seen, step: Step, missing: bool, owner: str) -> Plan | None:

@@ -18,7 +18,7 @@ from fairlap.plan.explain.trouble import (
 )
 from fairlap.plan.explain.warned import find_refusal
 from fairlap.plan.failure import fail_if_refused, fail_unready
-from fairlap.plan.room import look_again_in, room_search
+from fairlap.plan.room import give_lost_place_up, look_again_in, room_search
 from fairlap.plan.stages.patience import fail_or_give_way, pods_refused, pull_deadline, stage_deadline, until_pods
 from fairlap.plan.transition import enter, one_line, update
 
@@ -29,25 +29,27 @@ def provisioning(seen: Seen, step: Step) -> Plan:
     wanted = spec.elasticsearch
     assert wanted is not None  # noqa: S101 - nothing is provisioned for a target
     allowed = parse_duration(spec.timeouts.provisioning)
-    deadline = stage_deadline(seen, step, allowed, begun=children.elasticsearch is not None)
-    room = room_search(seen, step, allowed)
-    if refused := fail_if_refused(seen):
-        return refused
+    there = children.elasticsearch
+    made = there["metadata"].get("creationTimestamp") if there else None
+    deadline = stage_deadline(seen, step, allowed, begun=there is not None, at=made)
+    room = room_search(seen, deadline)
+    if over := fail_if_refused(seen) or give_lost_place_up(seen, step, allowed):
+        return over
     found = find_lacking(children, wanted.nodes)
     lacking = children.foreign or (found.phrase if found else "")
     if not lacking:
         text = f"{wanted.nodes} node(s) of Elasticsearch {wanted.version} are ready"
         ready = Observation(ConditionType.CLUSTER_READY, True, ConditionReason.CLUSTER_READY, text)
         return Plan(enter(seen.status, step.name, "Starting", seen), observed=(ready,))
-    if was_replaced(children.elasticsearch, children.pods) and seen.evictions is None:
+    if was_replaced(there, children.pods) and seen.evictions is None:
         return Plan(seen.status, look=("evictions",))
     evicted = find_mishaps((), seen.evictions or {})
     troubles = [*evicted, *find_troubles(elasticsearch_pods(children.pods))]
     hindrance = explain_unschedulable(next(iter(troubles), None), seen)
-    pull = pull_deadline(seen, step, hindrance)
+    pull = pull_deadline(deadline, hindrance)
     if stuck := fail_or_give_way(seen, step, hindrance, deadline, pull, room):
         return stuck
-    missing = children.elasticsearch is not None and len(elasticsearch_pods(children.pods)) < wanted.nodes
+    missing = there is not None and len(elasticsearch_pods(children.pods)) < wanted.nodes
     if refused := pods_refused(seen, step, missing, "StatefulSet"):
         return refused
     if deadline.passed(seen.now):
@@ -62,7 +64,7 @@ def provisioning(seen: Seen, step: Step) -> Plan:
     progress = one_line(f"{title(spec, step.name)} · cluster: {lacking}", hindrance)
     return Plan(
         update(seen.status, progress=progress),
-        create=("elasticsearch",) if children.elasticsearch is None else (),
+        create=("elasticsearch",) if there is None else (),
         wake_in=until_pods(look_again_in(seen, hindrance, room, wake_in(seen.now, deadline, pull)), missing),
         observed=(unready,),
     )

@@ -1,10 +1,13 @@
 """Running: the step's Job is let run once, watched until its record is there, and the record is judged."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
 from fairlap.api.base import Json
 from fairlap.api.quantity import parse_duration
+from fairlap.api.raw import as_mapping
 from fairlap.api.status import Step
 from fairlap.plan.basis.conditions import moment, stamp
 from fairlap.plan.basis.deadline import Deadline, wake_in
@@ -25,7 +28,7 @@ from fairlap.plan.explain.trouble import (
 )
 from fairlap.plan.explain.warned import find_refusal
 from fairlap.plan.failure import fail, fail_if_refused, fail_unready, fail_with_log
-from fairlap.plan.room import RoomSearch, look_again_in, room_search
+from fairlap.plan.room import RoomSearch, give_lost_place_up, look_again_in, room_search
 from fairlap.plan.stages.patience import fail_or_give_way, pods_refused, pull_deadline, stage_deadline, until_pods
 from fairlap.plan.transition import describe_progress, enter, one_line, running_phase, update
 from fairlap.plan.verdict import collect
@@ -37,6 +40,8 @@ from fairlap_race.contract.recorded.record import Progress
 RUNNER_GRACE: Final = timedelta(seconds=120)
 # The events of progress, Job and pods come over different watches: why a pod ended may be seen a little later.
 _RECORD_PATIENCE: Final = timedelta(seconds=15)
+# After its grace a kubelet kills a container and says so at once; clocks differ, and so do watches.
+_END_PATIENCE: Final = timedelta(seconds=75)
 
 
 def running(seen: Seen, step: Step) -> Plan:
@@ -55,7 +60,30 @@ def running(seen: Seen, step: Step) -> Plan:
     if suspended and step.job_started:  # letting it run would begin the race anew
         words = "the race's Job was suspended by somebody while it ran, which ends its pod"
         return _by_record_alone(seen, step) or fail(seen, Reason.JOB_LOST, words)
-    return _while_it_runs(seen, step, progress, suspended=suspended)
+    going = _going(children.pods)
+    if going and going.passed(seen.now):
+        return _by_record_alone(seen, step) or fail(seen, Reason.JOB_LOST, _describe_lost(children.pods))
+    todo = _while_it_runs(seen, step, progress, suspended=suspended)
+    if going is None or todo.wake_in is None:
+        return todo
+    return replace(todo, wake_in=min(todo.wake_in, wake_in(seen.now, going)))
+
+
+def _going(pods: Sequence[Json]) -> Deadline | None:
+    """Return until when the load generator's pods, all of which are deleted, may still be there; else None.
+
+    No Job ends before its pods do, and none does on a machine that is lost, for as long as its Node is there.
+    """
+    ends = [pod["metadata"].get("deletionTimestamp") for pod in load_generators(pods)]
+    return Deadline(max(map(moment, ends)), _END_PATIENCE) if ends and all(ends) else None
+
+
+def _describe_lost(pods: Sequence[Json]) -> str:
+    """Return the sentence for a load generator whose end nobody tells of."""
+    lost = load_generators(pods)
+    on = ", ".join(machines_of(lost)) or "(none)"
+    ends = ", ".join(f"{pod['metadata']['name']} was to end at {pod['metadata']['deletionTimestamp']}" for pod in lost)
+    return f"pod {ends}, and its machine {on} does not say that it has"
 
 
 def _while_it_runs(seen: Seen, step: Step, progress: Progress | None, *, suspended: bool) -> Plan:
@@ -63,18 +91,21 @@ def _while_it_runs(seen: Seen, step: Step, progress: Progress | None, *, suspend
     spec, children = seen.subject.spec, seen.children
     allowed = spec.timeouts.provisioning if is_preparation(step.name) else spec.timeouts.race
     over = Deadline(moment(step.job_started_at or step.since), parse_duration(allowed) + RUNNER_GRACE)
-    start = stage_deadline(seen, step, parse_duration(spec.timeouts.provisioning))
-    room = room_search(seen, step, start.allowed)
+    begun = as_mapping((children.job or {}).get("status")).get("startTime")
+    start = stage_deadline(seen, step, parse_duration(spec.timeouts.provisioning), begun=bool(begun), at=begun)
+    room = room_search(seen, start)
     if suspended and (refused := _not_let_run(seen, step)):
         return refused
+    if not step.job_started and (lost := give_lost_place_up(seen, step, start.allowed)):
+        return lost
     if step.job_started and over.passed(seen.now):
         overdue = explain_overdue_run(step.name, allowed, running_log(load_generators(children.pods)))
         return _by_record_alone(seen, step) or fail_with_log(seen, overdue)
-    hindrance, pull = None, pull_deadline(seen, step, None)
+    hindrance, pull = None, pull_deadline(start, None)
     if not step.job_started and not suspended:
         found = find_troubles(load_generators(children.pods))
         hindrance = explain_unschedulable(next(iter(found), None), seen)
-        pull, missing = pull_deadline(seen, step, hindrance), not load_generators(children.pods)
+        pull, missing = pull_deadline(start, hindrance), not load_generators(children.pods)
         refused = pods_refused(seen, step, missing, "Job")
         if stuck := refused or _not_starting(seen, step, hindrance, start, pull, room):
             return stuck if stuck.look else _by_record_alone(seen, step) or stuck

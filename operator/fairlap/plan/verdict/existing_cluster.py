@@ -106,6 +106,8 @@ def remarks(record: Record) -> list[RaceRemark]:
         busiest = sorted(report.others, key=lambda o: -(o.indexed + o.searched))
         work = some_of((f"{o.index} +{o.indexed} documents, +{o.searched} searches" for o in busiest), 5)
         text = f"the target worked for others during the race: {work}"
+        if report.searches_unknown and any(it.searched for it in report.others):
+            text += "; searches may be the track's own, since not all indices are known that it searches"
         found.append(RaceRemark(Reason.TARGET_SHARED, text))
     if report.left:
         found.append(RaceRemark(Reason.LEFT_ON_TARGET, f"left on the target: {_list(report.left)}"))

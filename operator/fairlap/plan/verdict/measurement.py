@@ -21,6 +21,10 @@ from fairlap_race.contract.specification.race_spec import Mode
 
 FEWEST_REQUESTS: Final = fewest_requests("p90")
 SHORTEST_SECONDS: Final = 10.0
+_LATE_SHARE: Final = 0.05
+"""Of the time in which a task was to be measured: so much of it may a last request of the warm-up take."""
+_OPENED_SHARE: Final = 0.01
+"""Of the measured requests: so many that open a connection are in the p99 of their times."""
 _SHOWN = 5
 
 
@@ -74,6 +78,8 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
         yield RaceRemark(Reason.NO_WARMUP, f"measured without a warm-up on a cold JVM: {_shown(cold)}")
     if cut := _cut_warmups(measured):
         yield RaceRemark(Reason.WARMUP_TOO_SHORT, cut)
+    if opened := [words for task in measured if (words := _opened(task))]:
+        yield RaceRemark(Reason.CONNECTIONS_OPENED, f"measured requests opened a connection first: {_shown(opened)}")
     beyond = probes_beyond(record)
     told = [task for task in measured if not (task.task in beyond and _waits_longer(task))]
     if moving := [words for task in told if (words := _unsettled(task))]:
@@ -115,6 +121,19 @@ def _cut_warmups(tasks: Sequence[Task]) -> str:
     return f"race.steady.maxWarmup {max(it.most_seconds for _, it in cut):g} s was over {found}"
 
 
+def _opened(task: Task) -> str:
+    """Return the task and for how many of its requests a connection was opened; "" where that moves no figure."""
+    it, measured = task.http, task.samples.normal
+    if it is None or not it.opened:
+        return ""
+    # Without a rate each client has its connections after its first requests, unless somebody breaks them.
+    broke = it.dropped is None and it.opened_again > 0
+    if not broke and it.opened < _OPENED_SHARE * measured:
+        return ""
+    again = f" ({it.opened_again} of them again)" if it.opened_again else ""
+    return f"{task.task} {it.opened} of {measured}{again}"
+
+
 def _warmed_for(task: Task) -> str:
     seconds = task.warmup_seconds
     return f"{task.task} warmed up for {seconds:.1f} s" if seconds is not None else task.task
@@ -126,11 +145,25 @@ def _short(task: Task) -> str:
     # One request is as long as its work: it can be repeated, but not made longer.
     if seconds is None or task.samples.warmup + task.samples.normal == 1:
         return ""
-    warmed = task.warmup_seconds or 0.0
+    warmed, late = task.warmup_seconds or 0.0, _began_late(task)
     # A warm-up that race.steady may prolong is as long as the task needs, which says nothing of its measurement.
-    if seconds >= SHORTEST_SECONDS and (seconds >= warmed or task.extended_warmup):
+    if not late and seconds >= SHORTEST_SECONDS and (seconds >= warmed or task.extended_warmup):
         return ""
-    return f"{task.task} for {seconds:.3g} s" + (f" (after {warmed:.3g} s of warm-up)" if warmed > 0 else "")
+    planned = f", which was to be {task.planned_warmup_seconds or 0.0:.3g} s" if late else ""
+    return f"{task.task} for {seconds:.3g} s" + (f" (after {warmed:.3g} s of warm-up{planned})" if warmed > 0 else "")
+
+
+def _began_late(task: Task) -> bool:
+    """Return whether a pause took much of its time, of which no figure tells, since it began in the warm-up.
+
+    It is in no measured request, and so longer than all of these: a task of slow requests begins late without any.
+    """
+    planned, warmed, seconds = task.planned_warmup_seconds, task.warmup_seconds, task.duration_seconds
+    if planned is None or warmed is None or seconds is None or task.extended_warmup or task.turns:
+        return False
+    slowest = task.rally.service_time_millis.get("p100", 0.0) / 1000 if task.rally else 0.0
+    late = warmed - planned
+    return late > max(slowest, _LATE_SHARE * (late + seconds))
 
 
 def _first_bulks(tasks: Sequence[Task]) -> Sequence[Task]:

@@ -143,7 +143,7 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
     evidence = record.requests or RequestEvidence()
     if text := _joined([*_without_hits(evidence), *_measured_without_hits(record), *_lines_without_hits(record)]):
         yield RaceRemark(Reason.SEARCHES_WITHOUT_HITS, text)
-    if text := _joined([*_in_doubt(record, evidence), *_lines_not_asked(record)]):
+    if text := _joined([*_in_doubt(record, evidence), *_lines_not_asked(record), *_lines_in_part(record)]):
         yield RaceRemark(Reason.SEARCHES_IN_DOUBT, text)
     if text := _joined(_rejected(record, evidence)):
         yield RaceRemark(Reason.REQUESTS_REJECTED, text)
@@ -196,7 +196,19 @@ def _lines_not_asked(record: Record) -> Iterator[str]:
     if http and http.hits and http.hits.asked and http.hits.asked < (http.requests or 0):
         tasks = ", ".join(task.name for task in record.track.tasks[:3])
         asked = f"the first {http.hits.asked:,} of the {http.requests:,} lines of its file"
-        yield f"task {tasks}: what {asked} find was read, and of no other, each {_SENT_AGAIN}"
+        why = f" ({http.hits.why})" if http.hits.why else ""
+        yield f"task {tasks}: what {asked} find was read, and of no other, each {_SENT_AGAIN}{why}"
+
+
+def _lines_in_part(record: Record) -> Iterator[str]:
+    """Yield that an answer in part, which Elasticsearch gives when it has too much to do, would be no error."""
+    if record.http and record.http.hits and record.http.hits.parts_allowed:
+        tasks = ", ".join(task.name for task in record.track.tasks[:3])
+        yield (
+            f"task {tasks}: an Elasticsearch with too much to do answers such searches with status 200 and without the "
+            "shards that refused them, which is no error here: write allow_partial_search_results=false into their "
+            "paths, unless the cluster has search.default_allow_partial_results: false"
+        )
 
 
 def _in_doubt(record: Record, evidence: RequestEvidence) -> Iterator[str]:

@@ -98,9 +98,13 @@ def _clock_set(record: Record) -> Iterator[str]:
     """Yield when the load generator's clock was set: while a task ran, or between the beginnings of two."""
     for task in record.tasks:
         if (shift := task.clock_shift_seconds) and shift >= _FALSIFIED_SHARE * _seconds(task):
+            figures = (
+                "its figures are by another clock, which only goes forward"
+                if record.http
+                else "Rally's throughput is computed from it, the throughput of windows is not"
+            )
             yield (
-                f"task {task.task}: the load generator's clock was set by {shift:.2f} s or more while it ran: Rally's "
-                "throughput is computed from it, the throughput of windows is not"
+                f"task {task.task}: the load generator's clock was set by {shift:.2f} s or more while it ran: {figures}"
             )
     set_by, within, since = 0.0, 0.0, "the race"
     for task in sorted((it for it in record.tasks if it.started_at), key=lambda it: it.started_at or ""):
@@ -140,10 +144,12 @@ def _unattainable(record: Record, spec: BenchmarkSpec, missing: MissingCopies, i
     """Return how many replicas of an index this cluster can never hold, and nobody asked for by a field of the spec."""
     if spec.index and spec.index.replicas:
         return 0
-    nodes = max(1, len(record.environment.nodes))
-    if index is None or index.replicas is None or index.shards is None:
+    nodes = max(1, len(record.environment.data_nodes))
+    # What the race only searches is not among the indices of its record.
+    shards, replicas = (index.shards, index.replicas) if index else (missing.shards, missing.replicas)
+    if shards is None or replicas is None:
         return missing.copies if nodes == 1 else 0
-    return index.shards * max(0, index.replicas - (nodes - 1))
+    return shards * max(0, replicas - (nodes - 1))
 
 
 def _spans(record: Record) -> tuple[TaskSpan, ...]:
@@ -177,11 +183,11 @@ def _missing_copies_sentence(missing: MissingCopies, gap: _Gap) -> str:
 
 
 def _in_motion(record: Record) -> Iterator[str]:
-    nodes, spans = len(record.environment.nodes), _spans(record)
+    nodes, spans = len(record.environment.data_nodes), _spans(record)
     for missing in record.course.missing[:_MOST]:
         if missing.primary and missing.why == _NEW:
             continue  # every index begins so
-        # On one node every replica stays away for good, which another remark says.
+        # On one node with data every replica stays away for good, which another remark says.
         if nodes > 1 or missing.primary or missing.why == _ADDED_LATER:
             yield from (_missing_copies_sentence(missing, gap) for gap in _gaps(spans, missing.since, missing.until))
     for it in (record.course.recoveries or ())[:_MOST]:

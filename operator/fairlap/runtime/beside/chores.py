@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from fairlap.api.base import Json
 from fairlap.api.kinds import ELASTICSEARCH
@@ -22,18 +22,21 @@ from fairlap.plan.basis.conditions import moment, stamp
 from fairlap.plan.basis.deadline import is_ahead
 from fairlap.plan.comparison.kept_clusters import still_needs_cluster
 from fairlap.plan.lifetimes import expiry, rerun, rerun_history
-from fairlap.plan.lifetimes.keep import kept_until
+from fairlap.plan.lifetimes.keep import has_kept_cluster, kept_until
 from fairlap.queue.summary import leader_uid
-from fairlap.runtime.beside.last_word import INTERNAL_ERRORS
+from fairlap.runtime.beside.last_word import INTERNAL_ERRORS, remove_children
 from fairlap.runtime.objects.ownership import owner_uid
 from fairlap.runtime.objects.project import bounded_copy, ended_run
 from fairlap.runtime.objects.reads import find_run, list_children
 from fairlap.runtime.objects.writes import annotate, create_if_free
+from fairlap_race.contract.some_of import some_of
 
 log = logging.getLogger(__name__)
 Work = Callable[[Json], Coroutine[Any, Any, None]]
 _LOOK_AGAIN_SECONDS = 300.0
 _LOOK_AT_COMPARISON_SECONDS = 10.0
+MOST_NAMES: Final = 5
+"""of objects that are told in an event"""
 _TOGETHER_SECONDS = 2.0
 """At a start all runs of a kind are seen at once, and one look at their history is enough."""
 PostEvent = Callable[[Mapping[str, Any], str, str, str], None]
@@ -50,6 +53,8 @@ class Chores:
     """the Elasticsearch objects of a Benchmark by its namespace and uid, as last seen"""
     names_in: Callable[[str], set[str]]
     """the names of the Benchmarks in a namespace, as last seen"""
+    left_of: Callable[[str, str], list[Json]] = lambda *_: []
+    """the clusters and Jobs of a Benchmark that nobody has deleted, by its namespace and uid, as last seen"""
     _tasks: dict[tuple[str, str], asyncio.Task[None]] = field(default_factory=dict)
     _began: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -58,6 +63,7 @@ class Chores:
         now = datetime.now(UTC)
         needs: Iterable[tuple[str, Callable[[Mapping[str, Any]], object], Work]] = (
             ("keep", lambda benchmark: kept_until(benchmark, now), self._remove_kept),
+            ("leftover", self._find_leftover, self._remove_leftover),
             ("expire", lambda benchmark: expiry.is_due(benchmark, now), self._expire),
             ("rerun", rerun.requested_value, self._rerun),
             ("history", rerun_history.limited_history, self._limit_history),
@@ -97,6 +103,20 @@ class Chores:
         task = asyncio.create_task(doing, name=f"{kind} {key[0]}")
         self._tasks[key] = task
         task.add_done_callback(lambda _: self._tasks.pop(key, None))
+
+    def _find_leftover(self, benchmark: Mapping[str, Any]) -> Json | None:
+        """Return something that a Benchmark which is over has left and does not keep; None where there is nothing."""
+        meta = benchmark["metadata"]
+        left = self.left_of(meta["namespace"], meta["uid"]) if is_over(benchmark) else []
+        return left[0] if left and not has_kept_cluster(benchmark) else None
+
+    async def _remove_leftover(self, benchmark: Json) -> None:
+        """Delete what could not be deleted in time for the end of a Benchmark. Raises ApiError while it cannot be."""
+        meta = benchmark["metadata"]
+        names = await remove_children(self.connection(), meta["namespace"], meta["uid"])
+        if names:
+            words = f"deleted what its end had left: {some_of(names, MOST_NAMES)}"
+            self.post_event(benchmark, "Normal", "LeftoverRemoved", words)
 
     async def _remove_kept(self, benchmark: Json) -> None:
         due = kept_until(benchmark, datetime.now(UTC))

@@ -18,7 +18,7 @@ from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan.basis.conditions import moment
 from fairlap.plan.explain.leftover import name_leftover
-from fairlap.runtime.beside.chores import PostEvent
+from fairlap.runtime.beside.chores import MOST_NAMES, PostEvent
 from fairlap_race.contract.some_of import some_of
 
 log = logging.getLogger(__name__)
@@ -27,7 +27,6 @@ _CHILDREN: Final[Mapping[str, tuple[str, ...]]] = {
     KIND: ("Elasticsearch", "Job", "ConfigMap"),
     COMPARISON_KIND: (KIND, "ConfigMap"),
 }
-_MOST_NAMES: Final = 5
 
 
 def is_collected(body: Mapping[str, Any]) -> bool:
@@ -100,4 +99,4 @@ class SlowDeletions:
         for child in _CHILDREN[kind]:
             there = await self._connection().list_metadata(child, [meta["namespace"]], {"labelSelector": of})
             named += [name_leftover(child, each) for each in there if controller(each).get("uid") == meta["uid"]]
-        return some_of(named, _MOST_NAMES) or "nothing of its own"
+        return some_of(named, MOST_NAMES) or "nothing of its own"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairlap.kube.api_error import ApiError
+from fairlap.queue.places import PLACES
 from fairlap.runtime.beside.last_word import INTERNAL_ERRORS
 from fairlap.runtime.loop.setbacks import Setbacks
 from fairlap.runtime.loop.state import Operator
@@ -50,9 +51,24 @@ class Attempts:
         seconds = self.setbacks.after_failure()
         self.logger.warning("the API server did not carry out a request, again in %.0f s: %s", seconds, error)
         pause = seconds * random.uniform(0.7, 1.3)  # noqa: S311
-        if error.refused:
+        if error.refused and not (error.over_quota and self.uid in self.operator.places.holders()):
+            # A holder that waits for a quota says so, and its own deadline ends that.
             self._make_room(pause, forbidden=error.forbidden)
         return pause
+
+    def after_status(self, error: ApiError | None = None) -> None:
+        """Take in that the status was written, or that it was not, by an `error`.
+
+        Without it no deadline passes: where no answer ever comes, as when webhooks hang, others do not wait for that.
+        """
+        places, now, patience = self.operator.places, time.monotonic(), self.operator.settings.cleanup_seconds
+        if error is None:
+            self.operator.last_writes.note(self.uid, now)
+        elif error.unanswered and any(self.uid in places.holders(place) for place in PLACES):
+            others_wrote = self.operator.last_writes.by_others(self.uid)
+            if self.setbacks.after_no_answer(now, others_wrote, patience):
+                self.logger.warning("no answer came to its status all the time, so that others do not wait any longer")
+                places.set_aside(self.uid)
 
     def _make_room(self, pause: float, *, forbidden: bool) -> None:
         """Let others go on while the API server refuses what this one asks; who holds a place has its time first."""

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Protocol
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol
 
 from prometheus_client import Counter, Histogram
 from pydantic import ValidationError
@@ -19,6 +19,7 @@ from fairlap.api.base import Json
 from fairlap.api.phases import is_over
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
+from fairlap.kube.shared_room import SharedRoom
 from fairlap.plan.outdated_crd import Status
 from fairlap.plan.unforeseen import Ending, internal_error
 from fairlap.runtime.loop.announce import Announcement
@@ -44,6 +45,14 @@ class Stopped(Protocol):
         """Return when it must end."""
 
 
+class _ToWrite(NamedTuple, Generic[Status]):
+    """A status that was decided, and nothing of what it was decided from: that may be large, and a write may hang."""
+
+    version: Json
+    before: Status
+    after: Status
+
+
 @dataclass
 class ReconcileLoop(ABC, Generic[Status, SeenOf, PlanOf]):
     """Drives one object from its first sight to its end; what is particular to its kind is in the class for that."""
@@ -58,8 +67,8 @@ class ReconcileLoop(ABC, Generic[Status, SeenOf, PlanOf]):
     """something else that has a name which is needed, as a sentence"""
     sudden_end: SuddenEnd | None = None
     """when it cannot go on"""
-    entered: list[asyncio.Semaphore] = field(default_factory=list)
-    """what has room for a few looks at once, and for this one now"""
+    entered: list[SharedRoom] = field(default_factory=list)
+    """what has room for a few looks at once, and holds this one now"""
     attempts: Attempts = field(init=False)
     place: OwnPlace = field(init=False)
     writer: StatusWriter[Status] = field(init=False)
@@ -89,6 +98,10 @@ class ReconcileLoop(ABC, Generic[Status, SeenOf, PlanOf]):
     @abstractmethod
     async def _before_write(self, seen: SeenOf, todo: PlanOf) -> None:
         """Do what must be done before the status of a plan stands."""
+
+    @abstractmethod
+    def _set_down(self, seen: SeenOf, todo: PlanOf) -> SeenOf:
+        """Return what the acts of a plan need of what is seen: what it was decided from may be large, and they hang."""
 
     @abstractmethod
     async def _perform(self, seen: SeenOf, todo: PlanOf) -> str:
@@ -140,20 +153,29 @@ class ReconcileLoop(ABC, Generic[Status, SeenOf, PlanOf]):
         try:
             if is_set_aside(self.body):
                 await self._enter(self.operator.large_specs)
-            return await self._look_once(woken=woken)
+            found = await self._look_once(woken=woken)
         finally:
-            for room in self.entered:
-                room.release()
-            self.entered.clear()
+            for room in [*self.entered]:
+                self._leave(room)
+        if isinstance(found, _ToWrite):
+            await self._write(found.version, found.before, found.after)
+            return 0
+        return found
 
-    async def _enter(self, room: asyncio.Semaphore) -> None:
-        """Wait until there is room for what this look will hold; it is left with the look's end."""
+    async def _enter(self, room: SharedRoom) -> None:
+        """Wait until there is room for what this look will hold; it is left once all is decided and done."""
         if room not in self.entered:
-            await room.acquire()
+            await room.enter(self._namespace)
             self.entered.append(room)
 
-    async def _look_once(self, *, woken: bool) -> float:
-        """Look, decide, and write or act; return how many seconds may pass until the next look."""
+    def _leave(self, room: SharedRoom) -> None:
+        """Let others in, if this look has entered: what needed the room is not held any more."""
+        if room in self.entered:
+            self.entered.remove(room)
+            room.leave(self._namespace)
+
+    async def _look_once(self, *, woken: bool) -> float | _ToWrite[Status]:
+        """Look, decide, and act; return how many seconds may pass until the next look, or what is to be written now."""
         known_defaults = self.operator.newer_defaults
         there = await newest_version(self._api_server, self.kind.name, self.body, self.writer.written, known_defaults)
         if there is None or is_over(there):
@@ -165,8 +187,7 @@ class ReconcileLoop(ABC, Generic[Status, SeenOf, PlanOf]):
                 self._end_with(why)
             return 0
         if (unstored := self.writer.said_again(seen.now)) is not None:
-            await self._write(there, seen.status, unstored)
-            return 0
+            return _ToWrite({"metadata": there["metadata"]}, seen.status, unstored)
         held = self.kind.held(seen.status)
         if self.kind.waits_for_events(seen.status) and self.operator.places.lags(self.uid, held):
             return 0.5  # the event of our own write will wake it
@@ -178,8 +199,8 @@ class ReconcileLoop(ABC, Generic[Status, SeenOf, PlanOf]):
             return 0  # another one took the place while this one was reading what it decides by
         if self.writer.differs(seen.status, todo.status):
             await self._before_write(seen, todo)
-            await self._write(there, seen.status, todo.status)
-            return 0
+            return _ToWrite({"metadata": there["metadata"]}, seen.status, todo.status)
+        seen = self._set_down(seen, todo)
         return await self._act(seen, todo)
 
     async def _decide(self, seen: SeenOf) -> tuple[SeenOf, PlanOf]:
@@ -191,7 +212,12 @@ class ReconcileLoop(ABC, Generic[Status, SeenOf, PlanOf]):
         return seen, todo
 
     async def _write(self, there: Json, before: Status, after: Status) -> None:
-        await self.writer.write(self._api_server, there, before, after)
+        try:
+            await self.writer.write(self._api_server, there, before, after)
+        except ApiError as error:
+            self.attempts.after_status(error)
+            raise
+        self.attempts.after_status()
         self._has_written(before, after)
         self.writer.announce(before, after, self._post_event)
         if self.writer.intended is not None:
@@ -245,6 +271,10 @@ class ReconcileLoop(ABC, Generic[Status, SeenOf, PlanOf]):
 
     def _post_event(self, event: Announcement) -> None:
         self.operator.post_event({"kind": self.kind.name, "metadata": self.body["metadata"]}, *event)
+
+    @property
+    def _namespace(self) -> str:
+        return str(self.body["metadata"]["namespace"])
 
     @property
     def _resync(self) -> float:

@@ -34,6 +34,8 @@ class Setbacks:
     """looks that ended in an error that was not foreseen"""
     refused_since: float = 0.0
     """since when the API server has refused what one asks that holds a place; 0 while it does not"""
+    unwritten_since: float = 0.0
+    """since when no answer has come to the status of one that holds a place; 0 while one comes"""
     not_before: float = 0.0
     """when to look again whatever happens until then"""
 
@@ -49,7 +51,11 @@ class Setbacks:
     def clear(self) -> None:
         """Take in a look that went well."""
         self.failures = self.stale = self.errors = 0
-        self.refused_since = 0.0
+        self.refused_since = self.unwritten_since = 0.0
+
+    def lasts(self) -> bool:
+        """Return whether so many requests in a row were not carried out that whoever waits is to be told."""
+        return self.failures >= FORBIDDEN_FAILURES or self.stale >= _STALE_LOOKS
 
     def after_error(self, now: float, *, ends: bool) -> float | None:
         """Take in an error that was not foreseen; return the seconds until the next attempt.
@@ -81,6 +87,15 @@ class Setbacks:
             return now - self.refused_since >= patience
         self.rest(now, pause)  # its own alarm rings, too, when others are told
         return self.failures >= (FORBIDDEN_FAILURES if forbidden else REFUSALS)
+
+    def after_no_answer(self, now: float, others_wrote: float, patience: float) -> bool:
+        """Take in that no answer came to the status of one that holds a place; return whether others go on without it.
+
+        `others_wrote`: when another object's status was written last. Where none was since then, the API server is
+        away, or slow, for all, and who is left out would come back beside whoever has its place.
+        """
+        self.unwritten_since = self.unwritten_since or now
+        return now - self.unwritten_since >= patience and others_wrote > self.unwritten_since
 
     def is_final(self, error: ApiError) -> bool:
         """Return whether an act was refused for good: for its content, or by a permission that is really missing."""

@@ -48,7 +48,7 @@ def project_child(plural: str, body: Body) -> Json:
         if noted := _some(meta.get("annotations") or {}, _OF_A_JOB):
             kept["metadata"]["annotations"] = {name: value[:LONGEST_VALUE] for name, value in noted.items()}
         suspended = {"suspend": body["spec"].get("suspend", False)}
-        kept |= {"spec": suspended, "status": _some(body.get("status") or {}, ("conditions",))}
+        kept |= {"spec": suspended, "status": _some(body.get("status") or {}, ("conditions", "startTime"))}
     elif plural == POD.plural:
         kept |= {"spec": {"nodeName": body["spec"].get("nodeName")}, "status": _pod_status(body.get("status") or {})}
     else:

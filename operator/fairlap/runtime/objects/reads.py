@@ -221,7 +221,7 @@ async def read_children(api_server: ApiServer, seen: Seen) -> Children:
 async def read_evictions(api_server: ApiServer, seen: Seen) -> dict[str, str]:
     """Return the words of Kubernetes' events about evicted Elasticsearch pods of the current step, by pod.
 
-    Raises ApiError.
+    Raises ApiError: who asks decides how long to wait for them.
     """
     step, elasticsearch = seen.status.step, seen.children.elasticsearch
     if step is None or elasticsearch is None:

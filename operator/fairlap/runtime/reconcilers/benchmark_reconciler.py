@@ -4,6 +4,7 @@ The indexes alone are not believed for ever: what is deleted while kopf has lost
 stays in them, since no event tells of it. A look that no event caused therefore asks the API server itself.
 """
 
+import time
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import ClassVar
@@ -44,6 +45,8 @@ class BenchmarkReconciler(ReconcileLoop[BenchmarkStatus, Seen, Plan]):
     refusal: Refusal | None = None
     hindrance: str = ""
     """a quota's refusal, as a sentence"""
+    events_unread_since: float = 0.0
+    """since when Kubernetes' events about evictions could not be listed; 0 while they can"""
     taken_up: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def _see(self, there: Json) -> Seen:
@@ -59,6 +62,7 @@ class BenchmarkReconciler(ReconcileLoop[BenchmarkStatus, Seen, Plan]):
         beside = frozenset(kept.keys() & siblings)
         seen = replace(seen, turn=turn, check_turn=check_turn, kept=strange, beside=beside)
         seen = replace(seen, in_block=self.operator.is_in_block(self.uid), kept_on=self._kept_on(seen.subject))
+        seen = replace(seen, lost_place=self.operator.places.has_lost_place(self.uid))
         ours = {self.uid, self.operator.places.leader(self.uid, seen.subject.namespace)}
         strangers = self.operator.places.strangers(self.uid, seen.subject.namespace)
         others = self.operator.places.holders() - ours
@@ -71,7 +75,23 @@ class BenchmarkReconciler(ReconcileLoop[BenchmarkStatus, Seen, Plan]):
         return machines_of_kept(subject.spec.target, subject.namespace, built_on)
 
     async def _look_at(self, what: BenchmarkLook, seen: Seen) -> Seen:
-        return await look_at(what, seen, self._api_server, self.operator.prometheus, self._enter_large_records)
+        try:
+            found = await look_at(what, seen, self._api_server, self.operator.prometheus, self._enter_large_records)
+        except ApiError as error:
+            if what != "evictions" or not self._are_events_given_up():
+                raise
+            # They only name the cause: pods and the race's record say themselves whether a node was lost.
+            self.logger.warning("whether a pod was evicted is not known, since events were not listed: %s", error)
+            return replace(seen, evictions={})
+        if what == "evictions":
+            self.events_unread_since = 0.0
+        return found
+
+    def _are_events_given_up(self) -> bool:
+        """Take in that events could not be listed; return whether that is so for too long to wait for them."""
+        now = time.monotonic()
+        self.events_unread_since = self.events_unread_since or now
+        return now - self.events_unread_since >= self.operator.settings.cleanup_seconds
 
     async def _enter_large_records(self) -> None:
         await self._enter(self.operator.large_records)
@@ -81,6 +101,9 @@ class BenchmarkReconciler(ReconcileLoop[BenchmarkStatus, Seen, Plan]):
 
     async def _before_write(self, seen: Seen, todo: Plan) -> None:
         pass  # what it does, it says first
+
+    def _set_down(self, seen: Seen, todo: Plan) -> Seen:
+        return seen  # no act follows from a record, but a status first
 
     async def _perform(self, seen: Seen, todo: Plan) -> str:
         if todo.create or todo.delete or todo.start_job:
@@ -100,6 +123,7 @@ class BenchmarkReconciler(ReconcileLoop[BenchmarkStatus, Seen, Plan]):
     def _has_written(self, before: BenchmarkStatus, after: BenchmarkStatus) -> None:
         if after.step != before.step:
             self.foreign, self.refusal, self.hindrance = "", None, ""
+            self.events_unread_since = 0.0
 
     async def _remove_children(self) -> list[str]:
         return await remove_children(self._api_server, self.body["metadata"]["namespace"], self.uid)

@@ -24,6 +24,8 @@ from fairlap.runtime.objects.writes import create_child, create_if_free
 
 log = logging.getLogger(__name__)
 _TRIES: Final = 5
+_LEARN_SECONDS: Final = 60.0
+"""while others wait for the room that its records take"""
 OfBenchmark = tuple[Json, Json | None]
 """a Benchmark that is over, and the ConfigMap with its race's record"""
 RecordRace = Callable[[OfBenchmark, OfBenchmark | None, str, ComparisonSpec], RaceRecord]
@@ -41,20 +43,20 @@ async def create_race(api_server: ApiServer, subject: ComparisonSubject, race: R
     return await create_child(api_server, race_benchmark(subject, race))
 
 
-async def record_block(api_server: ApiServer, seen: ComparisonSeen, name: str, record_race: RecordRace) -> str:
-    """Keep the current block in a ConfigMap, once; one of its own that exists already stays as it is.
+async def packed_block(api_server: ApiServer, seen: ComparisonSeen, name: str, record_race: RecordRace) -> Json | None:
+    """Return the ConfigMap to create in which the current block is kept, packed.
 
-    Returns a sentence when something that is not of this Comparison has the name, else "". Raises ApiError.
+    None where it is kept already: that stays as it is. Raises ApiError.
     """
     subject, block = seen.subject, seen.status.block
     if block is None:
-        return ""
+        return None
     there = await api_server.find("ConfigMap", subject.namespace, name)
     if there is not None and is_controlled_by(there, subject):
-        return ""
+        return None
     races = [await _raced(api_server, seen, race, record_race) for race in block.races]
     kept = BlockRecord(number=block.number, attempt=block.attempt, races=with_slower_machines(races))
-    return await create_child(api_server, block_record(subject, name, block.number, pack_block(kept)))
+    return block_record(subject, name, block.number, pack_block(kept))
 
 
 async def _raced(api_server: ApiServer, seen: ComparisonSeen, race: RaceOfBlock, record_race: RecordRace) -> RaceRecord:
@@ -102,17 +104,18 @@ async def learn(api_server: ApiServer, seen: ComparisonSeen, learnt: Learn) -> N
     """
     namespace = seen.subject.namespace
     try:
-        for _ in range(_TRIES):
-            there = await api_server.find("ConfigMap", namespace, NOISE_CONFIG_MAP)
-            if there is not None and (there["metadata"].get("labels") or {}).get(MANAGED_BY) != MANAGER:
-                log.warning("ConfigMap %s/%s is not ours: noise is not kept there", namespace, NOISE_CONFIG_MAP)
-                return
-            # In a thread, as the verdict: of many numbers it takes seconds.
-            data = await asyncio.to_thread(learnt, (there or {}).get("data") or {}, seen)
-            if data is None or await _keep(api_server, namespace, there, data):
-                return
-    except ApiError as error:
-        log.warning("what %s/%s has shown of noise was not kept: %s", namespace, seen.subject.name, error)
+        async with asyncio.timeout(_LEARN_SECONDS):
+            for _ in range(_TRIES):
+                there = await api_server.find("ConfigMap", namespace, NOISE_CONFIG_MAP)
+                if there is not None and (there["metadata"].get("labels") or {}).get(MANAGED_BY) != MANAGER:
+                    log.warning("ConfigMap %s/%s is not ours: noise is not kept there", namespace, NOISE_CONFIG_MAP)
+                    return
+                # In a thread, as the verdict: of many numbers it takes seconds.
+                data = await asyncio.to_thread(learnt, (there or {}).get("data") or {}, seen)
+                if data is None or await _keep(api_server, namespace, there, data):
+                    return
+    except (ApiError, TimeoutError) as error:
+        log.warning("what %s/%s has shown of noise was not kept: %r", namespace, seen.subject.name, error)
 
 
 async def _keep(api_server: ApiServer, namespace: str, there: Json | None, data: Json) -> bool:

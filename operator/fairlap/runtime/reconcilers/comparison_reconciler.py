@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import ClassVar, NamedTuple, get_args
+from typing import ClassVar, Final, NamedTuple, get_args
 
 from prometheus_client import Counter
 
@@ -29,7 +29,8 @@ from fairlap.runtime.loop.driven_kind import DrivenKind
 from fairlap.runtime.loop.reconcile_loop import ReconcileLoop
 from fairlap.runtime.objects.project import is_set_aside
 from fairlap.runtime.objects.reads import read_machines
-from fairlap.runtime.reconcilers.comparison_acts import Learn, RecordRace, create_race, learn, record_block
+from fairlap.runtime.objects.writes import create_child
+from fairlap.runtime.reconcilers.comparison_acts import Learn, RecordRace, create_race, learn, packed_block
 from fairlap.runtime.reconcilers.comparison_reads import build_comparison_seen, read_blocks, read_races, try_variants
 from fairlap.statistics.moderation import Prior
 
@@ -39,6 +40,8 @@ for _verdict in (*get_args(Verdict), _NO_VERDICT):
     VERDICTS.labels(_verdict)  # exposed from the beginning: Prometheus takes the first value it sees for no increase
 
 _LOOK_AGAIN_SECONDS = 10.0
+_BEGINNING: Final[tuple[ComparisonLook, ...]] = ("dry_runs", "priors", "machines")
+"""what is read before anything is raced"""
 
 
 class Deciders(NamedTuple):
@@ -81,6 +84,7 @@ class ComparisonReconciler(ReconcileLoop[ComparisonStatus, ComparisonSeen, Compa
     """when each of its Benchmarks that are set aside was first seen so"""
     subject: ComparisonSubject | None = None
     """what the last look was at, while a block is raced: with its variants it is large, and many may wait"""
+    taken_up: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def _see(self, there: Json) -> ComparisonSeen:
         seen = build_comparison_seen(there, self.operator.settings, datetime.now(UTC), self.subject)
@@ -92,7 +96,8 @@ class ComparisonReconciler(ReconcileLoop[ComparisonStatus, ComparisonSeen, Compa
         turn = self.operator.places.turn(self.uid)
         seen = replace(seen, races=races, turn=turn, foreign=self.foreign, refusal=self.refusal)
         hindrance = self.hindrance if seen.status.block else ""
-        return replace(seen, hindrance=hindrance, pruned=self.writer.unstored.fields, aside=self._aside())
+        seen = replace(seen, hindrance=hindrance, taken_up=self.taken_up)
+        return replace(seen, pruned=self.writer.unstored.fields, aside=self._aside())
 
     def _aside(self) -> frozenset[str]:
         """Return which of its Benchmarks are set aside for so long that they are not waited for any more."""
@@ -102,16 +107,23 @@ class ComparisonReconciler(ReconcileLoop[ComparisonStatus, ComparisonSeen, Compa
         return frozenset(uid for uid, since in self.aside_since.items() if now - since >= patience)
 
     async def _look_at(self, what: ComparisonLook, seen: ComparisonSeen) -> ComparisonSeen:
+        try:
+            return await self._asked(what, seen)
+        except ApiError as error:
+            if what not in _BEGINNING or not (error.over_quota or self.attempts.setbacks.lasts()):
+                raise
+            # It is all that can be said of one that is not begun, and only what is said has a deadline.
+            self.logger.warning("it cannot begin: %s", error)
+            words = error.quota_words or f"the API server could not be asked: {error}"
+            return replace(seen, hindrance=words)
+
+    async def _asked(self, what: ComparisonLook, seen: ComparisonSeen) -> ComparisonSeen:
+        """Return what is seen with what was asked for. Raises ApiError."""
         api_server = self._api_server
         match what:
             case "dry_runs":
                 trials = self.deciders.trials(seen)
-                try:
-                    said = await try_variants(api_server, seen.subject, trials, self.attempts.setbacks.is_final)
-                except ApiError as error:
-                    if not error.over_quota:
-                        raise
-                    return replace(seen, hindrance=error.quota_words)
+                said = await try_variants(api_server, seen.subject, trials, self.attempts.setbacks.is_final)
                 return replace(seen, dry_runs=said)
             case "races":
                 return replace(seen, confirmed=True, races=await read_races(api_server, seen))
@@ -134,6 +146,12 @@ class ComparisonReconciler(ReconcileLoop[ComparisonStatus, ComparisonSeen, Compa
         if todo.learn and todo.status.phase in OVER:  # nobody looks again at what is over
             await learn(self._api_server, seen, self.deciders.learnt)
 
+    def _set_down(self, seen: ComparisonSeen, todo: ComparisonPlan) -> ComparisonSeen:
+        if todo.learn:
+            return seen
+        self._leave(self.operator.large_records)
+        return replace(seen, records=None)
+
     async def _perform(self, seen: ComparisonSeen, todo: ComparisonPlan) -> str:
         foreign = await self._create_or_keep(seen, todo)
         self.hindrance = ""
@@ -145,13 +163,19 @@ class ComparisonReconciler(ReconcileLoop[ComparisonStatus, ComparisonSeen, Compa
         if todo.create and (foreign := await create_race(self._api_server, seen.subject, todo.create)):
             return foreign
         if todo.record:
-            await self._enter(self.operator.large_records)
-            record_race = self.deciders.record_race
-            if foreign := await record_block(self._api_server, seen, todo.record, record_race):
+            packed = await self._pack(seen, todo.record)
+            if packed and (foreign := await create_child(self._api_server, packed)):
                 return foreign
         if todo.learn:
             await learn(self._api_server, seen, self.deciders.learnt)
         return ""
+
+    async def _pack(self, seen: ComparisonSeen, name: str) -> Json | None:
+        await self._enter(self.operator.large_records)
+        try:
+            return await packed_block(self._api_server, seen, name, self.deciders.record_race)
+        finally:
+            self._leave(self.operator.large_records)
 
     def _next_look(self, todo: ComparisonPlan) -> float:
         return 0 if todo.record else super()._next_look(todo)

@@ -6,12 +6,14 @@ that may hold a place in the queue for ever. And a watch may be open and tell of
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
+from fairlap.api.kinds import ELASTICSEARCH
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
+from fairlap.kube.index import UidIndex
 from fairlap.queue.places import Places
-from fairlap.runtime.objects.reads import queued_versions
+from fairlap.runtime.objects.reads import list_owned, queued_versions
 from fairlap.runtime.watches.blind_watches import BlindWatches
 
 log = logging.getLogger(__name__)
@@ -47,3 +49,33 @@ async def hold_beside_lists(
             blind.append(namespace)
     places.vanish(gone)
     return blind
+
+
+async def find_gone_clusters(
+    api_server: ApiServer, clusters: Mapping[str, UidIndex], namespaces: Iterable[str], before: set[str]
+) -> set[str]:
+    """Return the uids of clusters that their indexes still have and that are gone, since no event told so.
+
+    clusters: the indexes by what is watched together, as `namespaces` has it: "" is the whole cluster.
+    before: what was found last, which stands where nothing can be listed.
+    """
+    gone = set[str]()
+    for namespace in namespaces:
+        index = clusters.get(namespace)
+        known = _cluster_uids(index) if index is not None else None  # first: one that is created meanwhile is not gone
+        if not known:
+            continue
+        try:
+            there = await list_owned(api_server, ELASTICSEARCH.kind, [namespace])
+        except ApiError as error:
+            if error.status != 404:  # as where ECK is not there any more
+                log.info("clusters that are gone were not looked for in %s: %s", namespace or "the cluster", error)
+                gone |= known & before
+                continue
+            there = []
+        gone |= known - {each["metadata"]["uid"] for each in there}
+    return gone
+
+
+def _cluster_uids(index: UidIndex) -> set[str]:
+    return {each["metadata"]["uid"] for owner in index for each in index.get(owner, ())}

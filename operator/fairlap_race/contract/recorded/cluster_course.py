@@ -19,6 +19,10 @@ class MissingCopies:
     """when this was first seen"""
     until: str | None = None
     """when this was last seen"""
+    shards: int | None = None
+    """of the index, as they were listed then; None of an older runner"""
+    replicas: int | None = None
+    """of each of them, wherever they are"""
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,10 @@ class HttpAnswers:
     """why a task with a rate has no latency"""
     fell_behind: bool = False
     """k6 sent less than was planned, and never missed a client: it was too slow itself"""
+    opened: int | None = None
+    """requests for which a connection was opened first; None of an older runner"""
+    opened_again: int = 0
+    """of these: where the client had had one to that host, in the warm-up or later"""
 
     @property
     def shares(self) -> Mapping[str, float]:
@@ -69,6 +73,8 @@ class RequestHits:
     """lines behind those kept in `lines` whose answer did not tell"""
     digest: str | None = None
     """of the hits of all lines of the file; None where not all were read, and of an older runner"""
+    parts_allowed: bool = False
+    """some of the requests let Elasticsearch leave out shards that refuse them, with status 200"""
 
     @property
     def asked(self) -> int:

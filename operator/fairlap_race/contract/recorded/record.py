@@ -132,6 +132,8 @@ class Node:
     machine_processors: int | None = None
     """of the machine that it runs on, as far as its container sees"""
     kernel: str | None = None
+    holds_data: bool = True
+    """copies of shards can be placed on it; also of an older runner, which did not ask"""
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,11 @@ class EnvironmentRecord:
     """what the nodes were started with, without names and addresses; None when not known"""
     nodes: tuple[Node, ...] = ()
     load_generator: LoadGeneratorHost = LoadGeneratorHost()
+
+    @property
+    def data_nodes(self) -> tuple[Node, ...]:
+        """The nodes that copies of shards can be placed on; all of them where none says so."""
+        return tuple(node for node in self.nodes if node.holds_data) or self.nodes
 
 
 @dataclass(frozen=True)
@@ -350,6 +357,8 @@ class Task:
     """None where nothing was measured"""
     extended_warmup: ExtendedWarmup | None = None
     """None where its warm-up ended as the track says"""
+    planned_warmup_seconds: float | None = None
+    """for how long it was to warm up where it ends by the clock; None without, and where requests are due at moments"""
     support: Mapping[str, int] = field(default_factory=dict)
     """for each percentile the number of measured samples at or beyond it, of those whose times Rally kept"""
     times_kept: int | None = None
@@ -466,6 +475,8 @@ class TargetReport:
     left: tuple[str, ...] = ()
     """what the race had created and is still there"""
     others: tuple[OtherLoad, ...] = ()
+    searches_unknown: bool = False
+    """which indices the track itself searches is not known of all its requests: `others` may have some of them"""
 
 
 @dataclass(frozen=True)

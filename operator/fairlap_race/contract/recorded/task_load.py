@@ -12,7 +12,7 @@ class TaskLoad:
     cpu_share: float | None = None
     """of the CPU that it may use, 0 to 1"""
     busiest_share: float | None = None
-    """of one core, that its busiest process used"""
+    """of one core, that its busiest process used; over HTTP the thread that reads the lines of k6"""
     throttled_periods: float | None = None
     throttled_seconds: float | None = None
     judged_seconds: float = 0.0

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fairlap_race.contract.request_files.probe import PointerError, find_number, find_value
+from fairlap_race.contract.request_files.sent_request import Sent
 
 RELATION, LOWER_BOUND = "relation", "gte"
 """Beside the number Elasticsearch says whether it counted all, or stopped at 10,000."""
 TIMED_OUT, SHARDS, FAILED = "timed_out", "_shards", "failed"
 """Above it says that it stopped at a timeout, and how many shards did not answer: HTTP 200 in either case."""
+_ALL = re.compile(r'allow_partial_search_results"?\s*[=:]\s*"?false')
+"""In a path, or in a header of a multi-search: all shards must answer."""
 
 
 def find_hits(answer: Any, pointer: str) -> int:
@@ -33,13 +37,28 @@ def find_hits(answer: Any, pointer: str) -> int:
     return int(number)
 
 
-def _part(answer: Any, pointer: str) -> str:
-    """Return why a search did not count all, with what to write, by any level above its number; "" where it did."""
+def may_be_part(answer: Any, pointer: str, request: Sent) -> bool:
+    """Return whether Elasticsearch may answer such a request in part: not each shard must take it.
+
+    `answer` is a whole one. Too much to do makes single shards refuse a search, and the rest is HTTP 200.
+    """
+    _, path, body, _ = request
+    searched = any({SHARDS, TIMED_OUT} <= it.keys() for it in _above(answer, pointer))
+    return searched and _ALL.search(f"{path}\n{body or ''}") is None
+
+
+def _above(answer: Any, pointer: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects that the number of a pointer is in, from the answer itself on."""
     levels = pointer.split("/")[:-1]
     for depth in range(1, len(levels) + 1):
         about = find_value(answer, "/".join(levels[:depth]))
-        if not isinstance(about, Mapping):
-            continue
+        if isinstance(about, Mapping):
+            yield about
+
+
+def _part(answer: Any, pointer: str) -> str:
+    """Return why a search did not count all, with what to write, by any level above its number; "" where it did."""
+    for about in _above(answer, pointer):
         if about.get(TIMED_OUT) is True:
             return f"the search stopped at a timeout ({TIMED_OUT}); write a longer timeout into the request, or none"
         shards = about.get(SHARDS)

@@ -271,22 +271,34 @@ def missing(machine: Machine) -> tuple[str, ...]:
 
 
 def merged(base: Machine, better: Machine, source: str) -> Machine:
-    """Return `base` with each group of columns that `better` (from `source`) knows taken from there as a whole."""
+    """Return `base` with each group of columns that `better` (from `source`) knows taken from there as a whole.
+
+    A task that the samples there are too sparse for keeps its own, unless they mean something else: `base` notes that.
+    """
     taken = [group for group, columns in GROUPS.items() if known(better.race, columns)]
-    columns = [column for group in taken for column in GROUPS[group]]
+    apart = {group for group in taken if any(is_note_on(it, group) for it in base.notes)}
     of_task = {task.task: task.usage for task in better.tasks}
+    kept = set[str]()
 
     def mix(usage: Usage, other: Usage) -> Usage:
-        values: dict[str, Any] = {column: getattr(other, column) for column in columns}
+        values: dict[str, Any] = {}
+        for group in taken:
+            if group not in apart and known(usage, GROUPS[group]) and not known(other, GROUPS[group]):
+                kept.add(group)
+            else:
+                values |= {column: getattr(other, column) for column in GROUPS[group]}
         return replace(usage, samples=max(usage.samples, other.samples), **values)
 
     tasks = tuple(replace(t, usage=mix(t.usage, of_task.get(t.task, Usage()))) for t in base.tasks)
+    notes = [it for it in base.notes if not any(is_note_on(it, group) for group in taken)]
+    for group in sorted(kept):
+        notes.append(note(group, f"{base.sources.get(group, 'another source')} where a task is too short for {source}"))
     result = replace(
         base,
         race=mix(base.race, better.race),
         tasks=tasks or better.tasks,
         sources={**base.sources, **dict.fromkeys(taken, source)},
-        notes=tuple(it for it in base.notes if not any(is_note_on(it, group) for group in taken)) + better.notes,
+        notes=(*notes, *better.notes),
         cpu_limit=base.cpu_limit if better.cpu_limit is None else better.cpu_limit,
         memory_limit_bytes=base.memory_limit_bytes if better.memory_limit_bytes is None else better.memory_limit_bytes,
     )

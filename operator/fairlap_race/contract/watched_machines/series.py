@@ -2,7 +2,8 @@
 
 A span's ends hardly ever fall on samples. Between two samples a counter is taken to grow evenly. A number is only
 given when the samples around the span are close enough: at least half of the time between them must be the span's,
-and they must cover at least half of the span. Otherwise it would mostly tell of something else.
+and they must cover at least half of the span, or nearly all of it for a total. Otherwise it would mostly tell of
+something else.
 """
 
 from __future__ import annotations
@@ -175,6 +176,8 @@ TOTALS = (
     *("young_gc_count", "young_gc_millis", "old_gc_count", "old_gc_millis"),
 )
 """Columns that are the growth of the counter of the same name."""
+WHOLE_SHARE = 0.95
+"""Share of a span that must be covered for a total: unlike a rate it would else read as that of all of it."""
 SHARES = ("cpu_waiting", "memory_waiting", "memory_stalled", "io_waiting", "io_stalled")
 LEVELS = {
     "memory_peak_bytes": ("memory_bytes", 1),
@@ -197,7 +200,8 @@ def usage(signals: Mapping[str, Points], span: Span) -> Usage:
         found = counted.get(name)
         return None if found is None else found[0] / found[1]
 
-    columns: dict[str, Any] = {name: None if (n := counted.get(name)) is None else _rounded(n[0]) for name in TOTALS}
+    whole = {name: n[0] for name, n in counted.items() if n is not None and n[1] >= WHOLE_SHARE * span.seconds}
+    columns: dict[str, Any] = {name: _rounded(whole[name]) if name in whole else None for name in TOTALS}
     for name in SHARES:
         columns[f"{name}_share"] = None if (found := rate(name)) is None else _rounded(min(1.0, found))
     for column, (name, which) in LEVELS.items():

@@ -108,6 +108,7 @@ class SampleFile:
             "clients": sample.task.clients,
             "target": target.value if target else None,
             "timed": getattr(sample.task, "time_period", None) is not None,
+            "warmup": getattr(sample.task, "warmup_time_period", None),
             "own_schedule": follows_own_schedule(sample.task),
         }
         self._out.write("#" + json.dumps([number, about]) + "\n")

@@ -147,7 +147,9 @@ def prepare(it: RaceGround, host: Host, reached: Reached) -> Prepared:
     site = visit(it, connection.client, about.touches, about.unforeseen)
     write_files(it.spec, it.files, about.params, connection.password, host.cores, connection.api_key)
     with ending_race():
-        plan_looks(it.spec, it.files, about, track.request, it.stop)
+        plan = plan_looks(it.spec, it.files, about, track.request, it.stop)
+    if site:
+        site.look_for_searched(plan.searches, in_part=bool(plan.not_looked_at))
     return Prepared(track, canary, site)
 
 
@@ -281,9 +283,9 @@ def keep_evidence(
     """Keep what Elasticsearch is after the race, and what happened to it meanwhile."""
     limit = evidence_limit(time.monotonic(), it.limit)
     site, track = prepared.site, prepared.track.record
-    is_of_the_race = site.is_of_the_track if site else owned_by(track)
-    watch.await_merges(is_of_the_race, limit, it.stop)
+    watch.await_merges(site.is_of_the_track if site else owned_by(track), limit, it.stop)
     after = look_after(reached.connection.client, it.spec, reached.before, site, track, limit, it.stop)
     it.frame.keep(Parts(after=after))
+    is_of_the_race = site.is_of_the_race if site else owned_by(track)
     course = watch.end(is_of_the_race, numbers.tasks, requests.caches if requests else ())
     it.frame.keep(Parts(course=course, requests=requests and replace(requests, caches=())))

@@ -148,7 +148,7 @@ def prepare_http(it: Ground, frame: RaceFrame[HttpParts], connected: HttpConnect
         frame.keep(HttpParts(hosts=look_at_hosts(spec, http.health, access, it.stop, patience)))
         probes = probe_reader(spec, client, it.stop)
         probes.read_before()
-        ask = asker(client, http.headers)
+        ask = asker(client, http.headers, http.timeout_seconds)
         if http.hits and spec.mode is Mode.CHECK:
             check_hits(http.hits, requests.first, spec.hosts, ask)
     return HttpPrepared(requests, schedule, probes, ask)

@@ -103,7 +103,8 @@ class K6Run:
             raise reader.error
         self._ground.publish(self._progress())
         if self._answers.sent:
-            self._ground.cost.look()
+            # Of each load another thread reads: its number stands for a process.
+            self._ground.cost.look([(self._number, reader.cpu_seconds)])
         now = time.monotonic()
         verdict = watchdog.look(now, Sighting(position=(self._number, 0, self._answers.sent)))
         if verdict is WatchVerdict.TIMEOUT:

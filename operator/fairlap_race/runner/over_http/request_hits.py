@@ -12,10 +12,10 @@ from typing import Any
 
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded.http_record import RequestHits, hits_digest
-from fairlap_race.contract.request_files.hits import find_hits
+from fairlap_race.contract.request_files.hits import find_hits, may_be_part
 from fairlap_race.contract.request_files.probe import PointerError
 from fairlap_race.contract.request_files.sent_request import Sent
-from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
+from fairlap_race.elasticsearch.client import TIMEOUT_SECONDS, ElasticsearchClient, ElasticsearchError
 from fairlap_race.http.requests import MOST_FIRST
 from fairlap_race.runner.parts import FailedError
 
@@ -25,18 +25,22 @@ MOST_SECONDS = 120.0
 MOST_BYTES = 1 << 24
 """Of an answer."""
 
-Ask = Callable[[str, Sent], Any]
-"""Returns the JSON that a host answers to a request. Raises ElasticsearchError."""
+Ask = Callable[[str, Sent, float], Any]
+"""Returns the JSON that a host answers to a request within so many seconds. Raises ElasticsearchError."""
 
 
-def asker(client: ElasticsearchClient, headers: Mapping[str, str]) -> Ask:
-    """Return how requests are asked: over the client's connections, with the headers that k6 sends in the race."""
-    typed = any(name.lower() == "content-type" for name in headers)
+def asker(client: ElasticsearchClient, headers: Mapping[str, str], timeout: float) -> Ask:
+    """Return how requests are asked: over the client's connections, with the headers that k6 sends in the race.
 
-    def ask(host: str, request: Sent) -> Any:
+    `timeout`: seconds after which k6 gives a request up; less is not waited here.
+    """
+    patience, typed = max(TIMEOUT_SECONDS, timeout), any(name.lower() == "content-type" for name in headers)
+
+    def ask(host: str, request: Sent, seconds: float) -> Any:
         method, path, body, content = request
         own = dict(headers) if typed or content is None else {**headers, "Content-Type": content}
-        return client.send_to(host, method, path, None if body is None else body.encode(), own, MOST_BYTES)
+        text = None if body is None else body.encode()
+        return client.send_to(host, method, path, text, own, MOST_BYTES, min(patience, seconds))
 
     return ask
 
@@ -45,7 +49,7 @@ def check_hits(pointer: str, lines: Sequence[Sent], hosts: Sequence[str], ask: A
     """Have the first request answered by each host, and its hits read. Raises FailedError where they are not there."""
     for host in hosts:
         try:
-            find_hits(ask(host, lines[0]), pointer)
+            find_hits(ask(host, lines[0], MOST_SECONDS), pointer)
         except (ElasticsearchError, PointerError) as error:
             text = f"race.requests.hits: the answer of {host} to line 1: {_why_unread(error)}"
             raise FailedError(Reason.PROBE_UNREADABLE, text) from error
@@ -61,24 +65,31 @@ def read_hits(
 ) -> RequestHits:
     """Return the hits of each line, the same request asked once; the hosts in turn, for they have the same data.
 
-    It ends after `limit` seconds, however long the file is. What was not read, or cannot be, is said.
+    It ends after `limit` seconds, however long the file is, and at a line whose answer takes longer than a race waits,
+    or is too long: that one counts as not asked. What was not read, or cannot be, is said.
     """
-    ends, known, why = time.monotonic() + limit, dict[Sent, int | None](), ""
+    ends, known, why, in_part = time.monotonic() + limit, dict[Sent, int | None](), "", False
     found: list[int | None] = []
     for number, request in enumerate(lines):
         if request not in known:
-            if stop.is_set() or time.monotonic() > ends:
+            left = ends - time.monotonic()
+            if stop.is_set() or left <= 0:
                 why = why or f"only the first {number:,} of {len(lines):,} lines were asked again in {limit:g} s"
                 break
             try:
-                known[request] = find_hits(ask(hosts[len(known) % len(hosts)], request), pointer)
+                answer = ask(hosts[len(known) % len(hosts)], request, left)
+                known[request] = find_hits(answer, pointer)
+                in_part = in_part or may_be_part(answer, pointer, request)
             except (ElasticsearchError, PointerError) as error:
-                known[request] = None
                 why = why or f"line {number + 1}: {_why_unread(error)}"
+                if isinstance(error, ElasticsearchError) and error.given_up:
+                    break  # the answer itself is not wrong
+                known[request] = None
         found.append(known[request])
     whole = len(found) == len(lines) and None not in found
     digest = hits_digest(found) if whole else None
-    return RequestHits(pointer, tuple(found[:MOST_KEPT]), why, len(found), found[MOST_KEPT:].count(None), digest)
+    unreadable = found[MOST_KEPT:].count(None)
+    return RequestHits(pointer, tuple(found[:MOST_KEPT]), why, len(found), unreadable, digest, in_part)
 
 
 def _why_unread(error: Exception) -> str:

@@ -57,6 +57,8 @@ class ClusterWatch:
     _start: course.Mark = field(default_factory=course.Mark)
     _began: float = 0.0
     _missing: dict[tuple[str, bool, str], list[_Missing]] = field(default_factory=dict)
+    _sizes: dict[str, tuple[int | None, int | None]] = field(default_factory=dict)
+    """index -> its shards, and the replicas of each, when copies were listed last"""
     _last: frozenset[tuple[str, bool, str]] = frozenset()
     """what was missing at the look before"""
     _caches: dict[str, dict[str, Points]] = field(default_factory=dict)
@@ -102,6 +104,7 @@ class ClusterWatch:
         elif (active or 0) > MOST_LISTED or (shards := self._ask(course.SHARDS_PATH, PATIENCE)) is None:
             self.unlisted += 1
         else:
+            self._sizes |= course.read_sizes(shards)
             self._note(at, course.read_missing(shards))
 
     def _note(self, at: float, found: Mapping[tuple[str, bool, str], int]) -> None:
@@ -152,12 +155,13 @@ class ClusterWatch:
         )
 
     def _kept(self, is_of_the_race: Callable[[str], bool]) -> tuple[MissingCopies, ...]:
-        return tuple(
-            MissingCopies(index, primary, it.copies, why or None, timestamp(it.since), timestamp(it.until))
-            for (index, primary, why), spans in sorted(self._missing.items())
-            if is_of_the_race(index)
-            for it in spans
-        )[:MOST]
+        found = []
+        for (index, primary, why), spans in sorted(self._missing.items()):
+            shards, replicas = self._sizes.get(index, (None, None))
+            for it in spans if is_of_the_race(index) else ():
+                since, until = timestamp(it.since), timestamp(it.until)
+                found.append(MissingCopies(index, primary, it.copies, why or None, since, until, shards, replicas))
+        return tuple(found[:MOST])
 
     def _recoveries(self, mark: course.Mark, is_of_the_race: Callable[[str], bool]) -> tuple[Recovery, ...] | None:
         if (answer := self._ask(course.RECOVERY_PATH)) is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from fairlap_race.contract.recorded.record import LoadGenerator
@@ -28,9 +29,9 @@ class Cost:
     """whether each process runs on one core at a time: Rally's do, k6 is a single process on all of them"""
     clock: RaceClock = field(default_factory=RaceClock)
 
-    def look(self) -> None:
-        """Take a look."""
-        at, seen = self.clock.now(), []
+    def look(self, threads: Iterable[tuple[int, float]] = ()) -> None:
+        """Take a look; `threads`: CPU seconds of those that run on one core each, by a number that none else has."""
+        at, seen = self.clock.now(), list(threads)
         self.end = cgroup.read_usage(time.monotonic())
         first = self.start is None
         self.start = self.start or self.end

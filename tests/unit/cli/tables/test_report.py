@@ -415,3 +415,9 @@ def test_answers_over_http_are_rows_of_their_own() -> None:
     found = {row.what: row.cells for row in rows.result_rows([{"status": {"results": {"tasks": [task]}}}])}
     assert found["answered by 200"] == (90,) and found["not answered"] == (10,) and found["dropped"] == (3,)
     assert (found["requests to one:10041"], found["requests to two:10041"]) == ((50,), (51,))
+
+
+def test_connections_opened_over_http_are_a_row() -> None:
+    task = {"task": "requests", "samples": 101, "errorRate": 0, "http": {"connectionsOpened": 7}}
+    found = {row.what: row.cells for row in rows.result_rows([{"status": {"results": {"tasks": [task]}}}])}
+    assert found["connections opened for requests"] == (7,)

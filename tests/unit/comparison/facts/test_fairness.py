@@ -242,7 +242,7 @@ def test_a_fact_that_changes_from_block_to_block_is_unfair_but_machines_rotate(
     change = {path: value}
     last = [race("one", change), race("other", change)] + ([race("one*", change)] if twin else [])
     found = two(ONE, OTHER, *blocks([race("one"), race("other")], last))
-    assert found.fair == row_of(path).of_machine
+    assert found.fair == row_of(path).of_block
     assert found.fair or "was not the same in all races of" in found.sentence
 
 
@@ -528,9 +528,9 @@ def test_what_ran_is_gone_through_once_a_variant_and_each_fact_looked_up_once(mo
     names, gone_through = [f"v{number}" for number in range(12)], list[str]()
     held = fairness._held
 
-    def counted(races: Sequence[RaceRecord]) -> Any:
+    def counted(races: Sequence[RaceRecord], unknown: Any) -> Any:
         gone_through.append(races[0].variant)
-        return held(races)
+        return held(races, unknown)
 
     monkeypatch.setattr(fairness, "_held", counted)
     fairness_table._known_row.cache_clear()
@@ -553,3 +553,74 @@ def test_a_record_that_had_no_room_for_them_differs_from_no_other(path: str) -> 
     assert found.fair, found.sentence
     changed = blocks([race("one", known), race("other", known)], [race("one", {path: "another"}), race("other", known)])
     assert not two(ONE, OTHER, *changed).fair
+
+
+UPGRADED = {
+    "ran: rallyVersion": "2.14.0", "ran: rallyImage": "race:2 y@sha256:2", "ran: Rally's wait workerWakeup": "0.5",
+    "ran: operator": "0.2.0",
+}  # fmt: skip
+
+
+def both(**facts: str) -> list[RaceRecord]:
+    """Return the races of a block whose two sides have these facts, too."""
+    return [race("one", facts), race("other", facts)]
+
+
+def test_an_upgrade_between_two_blocks_is_fair_and_one_within_a_block_is_not() -> None:
+    assert two(ONE, OTHER, *blocks(both(), both(**UPGRADED), both())).fair
+    for path, value in UPGRADED.items():
+        cut = two(ONE, OTHER, *blocks(both(), [race("one"), race("other", {path: value})], both(**UPGRADED)))
+        assert not cut.fair, path
+        assert "in block 2: must be the same" in cut.differences[0].message
+        twin = [*both(), race("one*", {path: value})]
+        assert not two(ONE, OTHER, *blocks(both(), twin)).fair, path
+
+
+@pytest.mark.parametrize("path", ["ran: new", "ran: index access-logs: setting index.new", "spec.race.newer"])
+def test_what_only_later_blocks_know_is_unknown_in_those_before(path: str) -> None:
+    before, after = both(), both(**{path: "7"})
+    assert two(ONE, OTHER, *blocks(before, after)).fair
+    assert two(ONE, OTHER, *blocks(after, before, after)).fair
+    one_sided = [race("one"), race("other", {path: "7"})]
+    assert not two(ONE, OTHER, *blocks(before, one_sided)).fair
+    assert not two(ONE, OTHER, *blocks(before, after, one_sided)).fair
+    assert not two(ONE, OTHER, *blocks(before, after, both(**{path: "8"}))).fair
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "fair"),
+    [("elasticsearch.nodes", "1", True), ("elasticsearch.nodes", "2", False), ("elasticsearch.heap", "1g", False)],
+)
+def test_a_default_that_a_newer_crd_filled_in_between_two_races_is_no_difference(
+    path: str, value: str, fair: bool
+) -> None:
+    filled = {f"spec.{path}": value}
+    for cut in ([race("one"), race("other", filled)], [race("one", filled), race("other")]):
+        assert two(ONE, OTHER, *blocks(cut)).fair is fair
+        assert two(ONE, OTHER, *blocks(both(), cut, both(**filled))).fair is fair
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "fair"),
+    [
+        ("es:9 r/es@sha256:a1", "mirror/es:9 m/es@sha256:a1", True),
+        ("es:9 r/es@sha256:a1", "@sha256:a1", True),
+        ("es:9 r/es@sha256:a1", "es:9 sha256:c1", True),
+        ("es:9 r/es@sha256:a1", "es:9 r/es@sha256:b2", False),
+        ("es:9 sha256:c1", "es:9 sha256:c2", False),
+    ],
+    ids=["another name", "of a newer operator", "loaded", "another image", "another one that was loaded"],
+)
+def test_an_image_is_its_digest_from_block_to_block(first: str, then: str, fair: bool) -> None:
+    one, other = both(**{"ran: images[0]": first}), both(**{"ran: images[0]": then})
+    assert two(ONE, OTHER, *blocks(one, other)).fair is fair
+    assert two(ONE, OTHER, *blocks(other, one, one)).fair is fair
+
+
+def test_two_sides_of_a_block_whose_images_cannot_be_held_against_each_other_are_not_fair() -> None:
+    pulled, loaded = ({"ran: images[0]": it} for it in ("es:9 r/es@sha256:a1", "es:9 sha256:c1"))
+    apart, swapped = [race("one", pulled), race("other", loaded)], [race("one", loaded), race("other", pulled)]
+    assert not two(ONE, OTHER, *blocks(apart)).fair
+    assert not two(ONE, OTHER, *blocks(apart, swapped)).fair
+    named = [race("one", pulled), race("other", {"ran: images[0]": "mirror/es:9 m/es@sha256:a1"})]
+    assert two(ONE, OTHER, *blocks(named)).fair

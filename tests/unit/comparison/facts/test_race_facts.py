@@ -21,6 +21,7 @@ from fairlap.comparison.facts.race_facts import (
     readable,
     record_facts,
     stable_index,
+    with_digests,
 )
 from fairlap_race.contract.recorded.http_record import HttpRecord, RequestHits
 from fairlap_race.contract.recorded.record import EnvironmentRecord, IndexRecord, LoadGeneratorHost, Node, Record, Task
@@ -297,3 +298,16 @@ def test_what_was_found_is_known_beside_any_number_of_settings() -> None:
     assert (
         len(found) == MOST_FACTS and found["ran: task search: hits"] == "7" and found["ran: index i0: mapping"] == "m"
     )
+
+
+def test_an_image_is_its_digest_whatever_a_machine_calls_it() -> None:
+    images = ["es:9 r/es@sha256:a1", "mirror/es:9 m/es@sha256:a1", "es:9 sha256:c1"]
+    found = facts({"status": {"environment": {"images": images, "rallyImage": "race:1 r/race@sha256:b2"}}})
+    assert found == {
+        "ran: images[0]": "@sha256:a1",
+        "ran: loaded images[0]": "sha256:c1",
+        "ran: rallyImage": "@sha256:b2",
+    }
+    assert with_digests(found) == found and with_digests({"ran: java": "21"}) == {"ran: java": "21"}
+    two = with_digests({"a": "1", "ran: rallyImage": "x@sha256:2, y@sha256:1, z@sha256:2"})
+    assert two == {"a": "1", "ran: rallyImage": "@sha256:1, @sha256:2"}

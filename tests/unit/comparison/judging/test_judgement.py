@@ -649,6 +649,72 @@ def test_a_saturated_load_generator_is_a_finding_of_the_comparison() -> None:
     assert not any("CacheHits" in text for text in found.findings)
 
 
+def failing(blocks: Sequence[BlockRecord], shares: dict[str, float]) -> list[BlockRecord]:
+    """Blocks in which this share of the searches failed in the races of each variant."""
+    return [
+        block.model_copy(update={"races": [
+            race.model_copy(update={"failed_shares": {"search": share} if (share := shares.get(race.variant)) else {}})
+            for race in block.races
+        ]})
+        for block in blocks
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("metric", "cost", "baseline", "contender", "verdict"),
+    [
+        ("serviceTimeP99", -0.5, 0.0, 0.02, "Inconclusive"),
+        ("serviceTimeP99", 0.0, 0.0, 0.02, "Inconclusive"),
+        ("serviceTimeP99", 0.5, 0.0, 0.02, "Regressed"),
+        ("serviceTimeP99", 0.5, 0.02, 0.0, "Inconclusive"),
+        ("serviceTimeP99", -0.5, 0.02, 0.0, "Improved"),
+        ("serviceTimeP99", -0.5, 0.02, 0.025, "Improved"),
+        ("serviceTimeP50", -0.5, 0.0, 0.02, "Improved"),
+        ("serviceTimeP50", -0.5, 0.0, 0.06, "Inconclusive"),
+        ("latencyP99", -0.5, 0.0, 0.02, "Inconclusive"),
+        ("throughput", -0.5, 0.0, 0.06, "Inconclusive"),
+        ("throughput", 0.5, 0.0, 0.06, "Regressed"),
+        ("storeBytes", -0.5, 0.0, 0.06, "Improved"),
+    ],
+)
+def test_a_number_that_errors_may_have_made_decides_nothing(
+    metric: str, cost: float, baseline: float, contender: float, verdict: str
+) -> None:
+    """What is worse in spite of more errors, or better with fewer, stays."""
+    blocks = failing(one_number(metric, cost), {BASELINE: baseline, OTHER: contender})
+    for gate in (gate_of(metric), {"metric": metric, "margin": 5}):
+        assert the_gate(judged(blocks, [gate])).verdict == verdict
+
+
+def test_why_errors_decide_nothing_is_told_and_no_other_block_is_raced_for_it() -> None:
+    blocks = failing(one_number("serviceTimeP99", -0.5, SPREAD[:3]), {OTHER: 0.02})
+    found = judged(blocks, [gate_of("serviceTimeP99", policy="requireNonInferior")], SEQUENTIAL)
+    assert (found.gate_passed, found.futile, the_gate(found).more_blocks) == (False, True, 0)
+    assert the_gate(found).sentence == (
+        f"service time p99 of search: cannot tell: failed requests of search are 0 % in the races of {BASELINE} and "
+        f"2 % in the races of {OTHER}, and errors are mostly fast: remove what makes them fail, or ask for less"
+    )
+    assert found.findings[0].startswith(f"measured requests failed in 3 of 3 races of {OTHER}: ")
+    both = judged(failing(blocks, {BASELINE: 0.02, OTHER: 0.02}), [gate_of("serviceTimeP99")])
+    assert (the_gate(both).verdict, both.gate_passed) == ("Improved", True)
+    assert both.findings[0].startswith(f"measured requests failed in 3 of 3 races of {BASELINE} and 3 of 3 races of ")
+
+
+def test_a_default_gate_that_errors_may_have_made_is_kept_and_not_passed() -> None:
+    chosen = random.Random(1)
+    blocks = failing(drawn(chosen, 5, {BASELINE: 0.0, OTHER: -0.5}, ("serviceTimeP99", "storeBytes")), {OTHER: 0.02})
+    found = judged(blocks)
+    verdicts = {gate.metric: gate.verdict for gate in found.contenders[0].gates}
+    assert verdicts == {"serviceTimeP99": "Inconclusive", "storeBytes": "Improved"}
+    assert found.gate_passed is False
+
+
+def test_what_was_settled_before_requests_failed_stays() -> None:
+    blocks = one_number("serviceTimeP99", -0.5)
+    late = [*blocks[:3], *failing(blocks[3:], {OTHER: 0.5})]
+    assert the_gate(judged(late, [gate_of("serviceTimeP99")], SEQUENTIAL)).verdict == "Improved"
+
+
 def test_what_is_remarked_on_blocks_beyond_the_last_look_is_no_finding_yet() -> None:
     blocks = one_number("throughput", 0.0, rate=0.0)
     late = remarked(blocks, {(5, OTHER): "LoadGeneratorSaturated", (4, f"{BASELINE}{TWIN}"): "LoadGeneratorSaturated"})

@@ -365,6 +365,22 @@ def test_times_of_errors_are_not_compared(rates: tuple[float, float], comparable
     assert valid.verdict != ComparisonVerdict.NOT_COMPARABLE
 
 
+@pytest.mark.parametrize(("ours", "theirs", "apart"), [(0.0, 0.02, True), (0.02, 0.0, True), (0.02, 0.02, False)])
+def test_a_number_with_more_failed_requests_on_one_side_decides_nothing(
+    ours: float, theirs: float, apart: bool
+) -> None:
+    one, two = (
+        [replace(each, judged=True, error_rates={"search": rate}) for each in races(scale, 1)]
+        for scale, rate in ((1.0, ours), (0.5, theirs))
+    )
+    found = judge_side_by_side(one, two)
+    titles = [line.what for line in found.gates]
+    assert ("service time p99, geometric mean of 1 task" in titles) == apart
+    assert "service time p50, geometric mean of 2 tasks" in titles, "less than 5 % move a median little"
+    why = "service time p99 of search decides nothing: more of its requests failed in one of both"
+    assert (why in found.notes) == apart
+
+
 MACHINES = "ran: machines of Elasticsearch"
 
 

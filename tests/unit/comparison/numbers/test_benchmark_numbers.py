@@ -298,6 +298,17 @@ def test_the_record_of_a_block_says_why_a_race_has_no_capacity() -> None:
     assert told == ["the objective is not kept at the lowest rate", ""]
 
 
+def test_the_share_of_failed_requests_is_kept_of_the_tasks_that_are_compared() -> None:
+    tasks = (replace(TASK, errors=Counts(5, 2)), replace(TASK, task="bulk", errors=Counts(3, 0)))
+    found = race_record(BENCHMARK, config_map(replace(RECORD, tasks=tasks)), "v")
+    assert found.failed_shares == {"search": 0.02}, "of the measured ones"
+    assert RaceRecord.model_validate_json(found.model_dump_json(by_alias=True)) == found
+    searching = searching_race(50.0)
+    failed = tuple(replace(task, errors=task.samples) for task in searching.tasks)
+    probed = race_record(BENCHMARK, config_map(replace(searching, tasks=failed)), "v")
+    assert set(probed.failed_shares) <= {"bulk"}, "errors of a probe are an answer"
+
+
 def test_a_race_to_be_put_beside_others_has_the_numbers_of_its_record() -> None:
     """The requests are counted, and what takes turns or is a probe is left out, as in a Comparison."""
     failing = replace(RECORD.tasks[1], rally=replace(TASK.rally or RallyNumbers(), error_rate=0.01))

@@ -1,7 +1,7 @@
 """What follows for a Comparison, stage by stage."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -958,6 +958,31 @@ def test_a_full_quota_before_it_begins_waits_no_longer_than_the_deadline() -> No
         "not begun within the deadline of 1h: quota exceeded (raise it, or delete what is over): full, requested: "
         "count/benchmarks.fairlap.dev=1",
     )
+
+
+@pytest.mark.parametrize("obstacle", [{"hindrance": FULL.quota_words}, {"foreign": "waiting for x to go away"}])
+def test_what_nobody_tried_while_the_operator_was_away_has_its_time_yet(obstacle: dict[str, str]) -> None:
+    """The first try after an outage of twenty minutes voided the block within a second."""
+    film = Film().until("Starting", 1)
+    back = film.now + timedelta(minutes=20)
+
+    def stage(minutes: int, taken_up: datetime = back) -> str:
+        look = film.look(now=back + timedelta(minutes=minutes), taken_up=taken_up, **obstacle)
+        block = plan_comparison(look, film.court.judges).status.block
+        assert block
+        return block.stage
+
+    assert [stage(minutes) for minutes in (0, 14, 16)] == ["Starting", "Starting", "Recording"]
+    assert stage(0, back + timedelta(hours=1)) == "Recording", "a clock that was ahead is not believed"
+
+
+def test_the_deadline_of_one_that_is_suspended_waits_for_a_quota_no_more_than_for_anything_else() -> None:
+    of = comparison(deadline="1h", suspend=True)
+    begun = plan_comparison(seen(of, hindrance=FULL.quota_words), Court().judges).status
+    later = seen(of, begun, hindrance=FULL.quota_words, now=START + timedelta(hours=2))
+    assert (begun.phase, plan_comparison(later, Court().judges).status.phase) == ("Pending", "Pending")
+    goes_on = seen(comparison(deadline="1h"), begun, hindrance=FULL.quota_words, now=START + timedelta(hours=2))
+    assert plan_comparison(goes_on, Court().judges).status.phase == "Pending", "it has an hour from now on"
 
 
 def test_a_race_that_is_refused_voids_its_block() -> None:

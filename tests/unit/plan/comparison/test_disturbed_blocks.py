@@ -243,3 +243,57 @@ def test_how_a_machine_was_disturbed_is_told_and_takes_no_room() -> None:
     assert [race.message for race in film.status.blocks[1].races] == ["x" * 400] * 3
     (told,) = [each for each in comparison_announcements(before, film.status) if each.reason == "BlockInvalid"]
     assert told.message == f"block 1 does not count: MachineDisturbed: {'x' * 400}" and told.kind == "Warning"
+
+
+CUT = "InstallationChanged"
+
+
+def raced_by(film: Film, *versions: str) -> None:
+    """Have the record of the current block say which Rally raced each of its races."""
+    made = record_of(film.status)
+    races = [
+        race.model_copy(update={"facts": {"ran: rallyVersion": version}})
+        for race, version in zip(made.races, versions, strict=True)
+    ]
+    film.records[made.number] = made.model_copy(update={"races": races})
+
+
+def test_a_block_that_an_upgrade_cut_in_two_is_raced_again_and_spends_no_retry() -> None:
+    film = Film(comparison(design={**FIXED_2, "retries": 0, "disturbed": "Count"})).until("Recording", 1, 3)
+    raced_by(film, "2.13.0", "2.13.0", "2.14.0")
+    before = film.status
+    film.step()
+    how = "the installation was changed since the block's first race: rallyVersion 2.13.0, now 2.14.0"
+    (told,) = [each for each in comparison_announcements(before, film.status) if each.reason == "BlockInvalid"]
+    assert told.message == f"block 1 does not count: {CUT}: {how}"
+    assert f"{CUT}: {how}"[:40] in film.status.progress and film.status.phase == "Queued"
+    status = film.run().status
+    assert (status.phase, status.verdict, status.blocks_done) == ("Complete", "NoDifference", "2/2")
+    assert [(each.number, each.attempt, each.valid, each.reason) for each in status.blocks] == [
+        (0, 1, True, ""), (1, 1, False, CUT), (1, 2, True, ""), (2, 1, True, ""),
+    ]  # fmt: skip
+    assert [(race.valid, race.reason) for race in status.blocks[1].races] == [(True, ""), (True, ""), (True, CUT)]
+    assert status.findings == [] and lost_races(status.blocks, ["9.0.0"])["9.0.0"][0] == 0
+
+
+def test_what_differs_in_the_very_same_again_is_no_upgrade_and_is_judged() -> None:
+    film = Film().until("Recording", 1, 3)
+    for versions, valid in (("aab", False), ("abb", False), ("aab", True)):
+        raced_by(film, *versions)
+        film.step()
+        over = film.status.blocks[-1]
+        assert (over.number, over.valid, over.reason) == (1, valid, "" if valid else CUT)
+        if not valid:
+            film.until("Recording", 1, 3)
+
+
+def test_an_upgrade_within_a_block_that_was_disturbed_beyond_its_bound_does_not_count_either() -> None:
+    first, other = block(1).races
+    races = [first, other.model_copy(update={"reason": CUT, "message": "how"})]
+    cut = block(1, 3).model_copy(update={"races": races})
+    before = [aside(1), aside(1, 2)]
+    found = set_aside(Design.model_validate(FOUR), before, cut)
+    assert (found.valid, found.reason) == (False, CUT) and not is_set_aside(found)
+    assert counted_at_the_end([*before, found])[-1].valid is False, "at the deadline it does not come back"
+    lost = cut.model_copy(update={"valid": False, "reason": "Throttled"})
+    assert set_aside(Design.model_validate(FOUR), before, lost) == lost

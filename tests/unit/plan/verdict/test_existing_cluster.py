@@ -160,6 +160,13 @@ def test_load_of_others_and_what_stayed_are_remarks() -> None:
     assert "left on the target: index logs" in said[1].text
 
 
+@pytest.mark.parametrize(("searches", "unknown", "told"), [(6, True, True), (6, False, False), (0, True, False)])
+def test_searches_that_may_be_the_tracks_own_are_told_so(searches: int, unknown: bool, told: bool) -> None:
+    report = rec.TargetReport(others=(rec.OtherLoad("shop", 5, searches),), searches_unknown=unknown)
+    (said,) = remarks(replace(good_record(), target=report), [], "")
+    assert said.text.endswith("since not all indices are known that it searches") is told
+
+
 @pytest.mark.parametrize(
     ("keep", "step", "expected"),
     [

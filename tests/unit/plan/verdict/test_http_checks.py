@@ -96,3 +96,37 @@ def test_a_probe_that_drowned_the_engine_is_an_answer(kept, reason):
     of = replace(GOOD, tasks=(TASK, drowned), track=replace(GOOD.track, sweep=search))
     found = first_violation(of, SPEC, HTTP_CHECKS)
     assert (found and found.reason) is reason
+
+
+def test_searches_that_may_have_been_answered_in_part_are_remarked_on():
+    hits = RequestHits("/n", (1,) * 200, read=200, parts_allowed=True)
+    (found,) = remarks(replace(GOOD, http=replace(GOOD.http, hits=hits)), [], "")
+    assert found.reason is Reason.SEARCHES_IN_DOUBT and "allow_partial_search_results=false" in found.text
+
+
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        ({"opened": None}, ""),
+        ({"opened": 0}, ""),
+        ({"opened": 29, "opened_again": 29, "dropped": 0}, ""),
+        ({"opened": 30, "dropped": 0}, "c1 30 of 3000"),
+        ({"opened": 8}, ""),
+        ({"opened": 2, "opened_again": 1}, "c1 2 of 3000 (1 of them again)"),
+    ],
+)
+def test_requests_that_opened_connections_are_remarked_on(answers, told):
+    """From 1 % of them on; in a closed loop wherever a client that had a connection had to open one again."""
+    opened = replace(TASK, http=replace(TASK.http, **answers))
+    record = replace(GOOD, tasks=(opened, replace(TASK, task="c2")))
+    assert first_violation(record, SPEC, HTTP_CHECKS) is None
+    found = [(it.reason, it.text) for it in remarks(record, [], "")]
+    text = f"measured requests opened a connection first: {told}"
+    assert found == ([(Reason.CONNECTIONS_OPENED, text)] if told else [])
+
+
+def test_a_clock_that_is_set_is_no_clock_of_what_is_measured_over_http():
+    stepped = replace(TASK, clock_shift_seconds=30.0)
+    (found,) = remarks(replace(GOOD, tasks=(stepped, replace(TASK, task="c2"))), [], "")
+    assert found.reason is Reason.CLOCK_STEPPED and "its figures are by another clock" in found.text
+    assert "Rally" not in found.text

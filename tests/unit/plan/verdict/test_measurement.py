@@ -21,6 +21,7 @@ from fairlap_race.contract.specification.sweep import SweepSpec, SweepStep
 
 GOOD = good_record()
 START = 1_767_225_600.0
+SLOW = replace(GOOD.tasks[0].rally, service_time_millis={"p50": 5000.0, "p100": 8000.0})  # type: ignore[type-var]
 DOUBTS = (
     Reason.FEW_SAMPLES,
     Reason.SHORT_MEASUREMENT,
@@ -116,6 +117,13 @@ def test_one_measured_task_is_enough() -> None:
          "race.steady.maxWarmup 300 s was over before it could be judged whether it had settled: bulk warmed up for "
          "300.1 s (36 requests in 36 s: it takes 80)"),
         (task(settling=Settling(8.0, left_out="8 windows")), None, ""),
+        # What ends by the clock has less of it where a pause began in the warm-up.
+        (task(warm=17.5, seconds=22.5, planned_warmup_seconds=10.0), Reason.SHORT_MEASUREMENT,
+         "measured for a short time: bulk for 22.5 s (after 17.5 s of warm-up, which was to be 10 s)"),
+        (task(warm=11.4, seconds=28.6, planned_warmup_seconds=10.0), None, ""),
+        (task(warm=17.5, seconds=22.5, planned_warmup_seconds=10.0, rally=SLOW), None, ""),
+        (task(warm=17.5, seconds=30, extended_warmup=ExtendedWarmup(300.0, settled=True), planned_warmup_seconds=10.0),
+         None, ""),
     ],
 )  # fmt: skip
 def test_each_doubt_and_its_good_neighbour(ran: rec.Task, reason: Reason | None, words: str) -> None:

@@ -260,3 +260,25 @@ def test_which_cache_is_judged_of_searches_that_are_drawn(kind: str, drawn: tupl
 def test_a_task_without_requests_is_no_cause() -> None:
     record = raced(caches(5, 0), samples=Counts())
     assert Reason.CACHE_MEASURED not in {it.reason for it in remarks(record, [], "")}
+
+
+def test_dedicated_masters_hold_no_replica() -> None:
+    masters = tuple(Node(f"master-{number}", version="9.0.0", holds_data=False) for number in range(2))
+    asked = {**ASKED, "nodes": 3}
+    record = raced(missing(0, 110), nodes=(*TWO[:1], *masters))
+    assert first_violation(record, spec(elasticsearch=asked)) is None
+    assert Reason.SHARDS_IN_MOTION not in {it.reason for it in remarks(record, [], "")}
+    third = raced(missing(0, 110), nodes=(*TWO, *masters[:1]))
+    found = first_violation(third, spec(elasticsearch=asked))
+    assert found is not None and found.reason is Reason.REPLICAS_MISSING
+
+
+@pytest.mark.parametrize(("replicas", "voided"), [(1, True), (2, False), (None, True)])
+def test_of_an_index_that_is_only_searched_the_list_of_shards_tells_what_it_was_to_have(
+    replicas: int | None, voided: bool
+) -> None:
+    course = missing(0, 110, copies=1)
+    of = replace(course.missing[0], shards=replicas and 1, replicas=replicas)
+    record = replace(raced(replace(course, missing=(of,))), indices=())
+    found = first_violation(record, spec(elasticsearch=ASKED))
+    assert (found is not None and found.reason is Reason.REPLICAS_MISSING) is voided

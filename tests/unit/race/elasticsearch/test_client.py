@@ -353,6 +353,7 @@ def test_an_answer_that_does_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(ElasticsearchError, match=r"(?i)timed out") as caught:
             asks.get("/", timeout=0.2)
     assert caught.value.status is None and "object at" not in str(caught.value)
+    assert caught.value.given_up
 
 
 def test_tls_is_verified(secure: Server, account: Path, tmp_path: Path, certificate: Any) -> None:
@@ -428,8 +429,9 @@ def test_one_host_is_asked_for_an_answer_of_bounded_size() -> None:
             (b"1" * 10_000, 1 << 20, "GET /text: the answer is not JSON"),
         ):
             second.body = body
-            with pytest.raises(ElasticsearchError, match=f"^{words}$"):
+            with pytest.raises(ElasticsearchError, match=f"^{words}$") as caught:
                 client.get_from(hosts[1], "/text", most)
+            assert caught.value.given_up is (most == 7)
         with pytest.raises(ElasticsearchError, match=r"^GET /text\?status=404: HTTP 404$"):
             client.get_from(hosts[1], "/text?status=404", 8)
         second.body = b"7"

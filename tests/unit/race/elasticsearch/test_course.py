@@ -61,6 +61,8 @@ def test_copies_that_are_not_started() -> None:
     ]
     assert course.read_missing(rows) == {("t", False, "INDEX_CREATED"): 2, ("u", True, ""): 1}
     assert course.read_missing({"error": {}}) == {}
+    more = [*rows, {"index": "no-primary", "prirep": "r", "state": "UNASSIGNED"}]
+    assert course.read_sizes(more) == {"t": (2, 1), "u": (1, 0)} and course.read_sizes({"error": {}}) == {}
 
 
 def test_recoveries_during_the_race_by_this_clock() -> None:
@@ -132,3 +134,4 @@ def test_odd_answers_are_no_answers(answer: Any) -> None:
     found = course.read_mark(answer, answer, AT) if not isinstance(answer, dict) else None
     assert found is None or found.nodes == {}
     course.read_missing(answer)
+    course.read_sizes(answer)

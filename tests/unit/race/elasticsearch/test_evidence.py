@@ -349,3 +349,24 @@ def test_a_count_that_may_be_had_later_is_asked_for_again(answer):
 def test_a_count_that_is_refused_ends_no_race(answer, documents):
     (index,) = evidence.after(Counting(answer), evidence.before(Answering())).indices
     assert index.documents == documents and not index.closed
+
+
+@pytest.mark.parametrize(
+    ("roles", "held"),
+    [
+        (None, True),
+        (["master", "data", "ingest"], True),
+        (["data_content", "data_hot"], True),
+        (["data_warm"], True),
+        ([], False),  # it coordinates alone
+        (["master"], False),
+        (["ml", "remote_cluster_client"], False),
+        (["data_frozen"], False),
+    ],
+)
+def test_which_nodes_copies_can_be_placed_on(roles, held):
+    told = {"name": "es-1"} if roles is None else {"name": "es-1", "roles": roles}
+    found = evidence.read_environment({}, {"nodes": {"a": {"name": "es-0", "roles": ["data"]}, "b": told}}, {}, {})
+    assert [it.name for it in found.data_nodes] == (["es-0", "es-1"] if held else ["es-0"])
+    alone = evidence.read_environment({}, {"nodes": {"b": told}}, {}, {})
+    assert len(alone.data_nodes) == 1, "where none says that it holds data, nothing is known"

@@ -1,6 +1,7 @@
 """What k6 is given: an argument list, a plan, an environment, and no secret."""
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -128,3 +129,12 @@ def test_the_script_takes_its_hosts_so():
     assert make_plan(SPEC, HTTP, replace(LOAD, rate=10), Path("/r"), 200)["shiftAfter"] == 200
     text = SCRIPT.read_text()
     assert "Math.floor(number / plan.shiftAfter)" in text and "(client + number + shift) % plan.hosts.length" in text
+
+
+def test_the_script_times_by_the_clock_that_nobody_sets_and_tells_of_connections():
+    """k6's own times are by the wall clock, currentTestRunDuration among them."""
+    text = SCRIPT.read_text()
+    assert "scenario.progress * plan.milliseconds" in text and "const start = sinceBegin();" in text
+    (line,) = re.findall(r"console\.log\(`(.*)`\)", text)
+    names = [it.strip("${}") for it in line.split(",")]
+    assert names == ["client", "host", "epoch", "start", "took", "around", "status", "code", "number", "opened"]

@@ -20,9 +20,12 @@ SPEC = RaceSpec(Mode.RACE, "ns", "r", "id", hosts=HOSTS)
 EPOCH = 1_700_000_000_000
 
 
-def line(start: float, service: float, status: int = 200, *, client=0, host=0, code=0, number=0, more=0.05) -> str:
+def line(
+    start: float, service: float, status: int = 200, *, client=0, host=0, code=0, number=0, more=0.05, opened=0
+) -> str:
     """Return a line; times in milliseconds."""
-    return f"{client},{host},{EPOCH + int(start)},{start},{service},{service + more},{status},{code},{number}"
+    at = EPOCH + int(start)
+    return f"{client},{host},{at},{start},{service},{service + more},{status},{code},{number},{opened}"
 
 
 def closed(clients: int = 2, seconds: float = 4.0, warmup: float = 1.0) -> LoadAnswers:
@@ -79,6 +82,17 @@ def opened(rate: float = 100.0, *, late: float = 0.0, missing: int = 0, clients:
         start = 3 + number * 1000 / rate + (late if number % 2 else 0)
         found.add(line(start, 20, client=number % clients, host=number % 2, number=number))
     return found
+
+
+def test_a_pause_that_began_in_the_warm_up_is_seen_by_how_late_the_first_measured_request_is():
+    found = LoadAnswers(HttpLoad("c", 30.0, 1, None, 10.0), HOSTS)
+    starts = [*range(0, 9500, 100), 9500, *range(17500, 40000, 100)]
+    for number, start in enumerate(starts):
+        found.add(line(start, 8000 if start == 9500 else 100, number=number))
+    task = found.task()
+    assert (task.warmup_seconds, task.planned_warmup_seconds) == (pytest.approx(17.5), 10.0)
+    assert task.duration_seconds == pytest.approx(22.5) and task.rate == pytest.approx(10.0, rel=0.01)
+    assert opened().task().planned_warmup_seconds is None, "there the plan tells what is missing"
 
 
 def test_an_open_loop_has_latency_from_the_planned_moment():
@@ -229,8 +243,55 @@ def test_a_clock_that_is_set_in_a_load_moves_none_of_its_times():
 
 
 @pytest.mark.parametrize(
+    ("took", "around", "service"),
+    [
+        pytest.param(10, 10.05, 10, id="never"),
+        pytest.param(30_010, 10.05, 10.05, id="forward"),
+        pytest.param(-29_990, 10.05, 10.05, id="back"),
+        pytest.param(3000, 8000.05, 8000.05, id="back by less than the request took"),
+        pytest.param(10, 400, 10, id="k6 was held up beside it"),
+    ],
+)
+def test_who_sets_the_clock_makes_no_request_longer_or_shorter(took, around, service):
+    found = LoadAnswers(HttpLoad("c", 20, 1), HOSTS)
+    found.add(f"0,0,{EPOCH},0,{took},{around},200,0,0,0")
+    task = found.task()
+    assert task.rally is not None and task.rally.service_time_millis["p100"] == pytest.approx(service)
+
+
+def test_who_sets_the_clock_forward_takes_nothing_from_the_throughput():
+    """Half a minute, when two thirds of a load are over: what is under way is as long by k6's own times."""
+    found = LoadAnswers(HttpLoad("c", 30, 8), HOSTS)
+    for number in range(300):
+        wall, took = EPOCH + number * 100 + 30_000 * (number > 200), 99.9 + 30_000 * (number == 200)
+        for client in range(8):
+            found.add(f"{client},0,{wall},{number * 100},{took},99.95,200,0,{number},0")
+    task = found.task()
+    assert task.rate == pytest.approx(80, rel=0.01) and task.duration_seconds == pytest.approx(30, rel=0.01)
+    assert task.clock_shift_seconds == pytest.approx(30, abs=0.1)
+
+
+def test_requests_that_open_a_connection_are_counted_and_those_that_open_one_again():
+    found = LoadAnswers(HttpLoad("c", 4, 2, None, 1), HOSTS)
+    warmup = [(0, 0, 0, 1), (10, 1, 1, 1)]
+    measured = [(1000, 0, 0, 0), (1010, 1, 0, 1), (1100, 1, 1, 1), (1200, 1, 0, 1), (1300, 0, 1, 0)]
+    for at, client, host, opened in warmup + measured:
+        found.add(line(at, 5, client=client, host=host, opened=opened))
+    answers = found.task().http
+    assert answers is not None and (answers.opened, answers.opened_again) == (3, 2)
+
+
+def test_a_line_without_connections_is_that_of_an_older_script():
+    found = LoadAnswers(HttpLoad("c", 4, 1), HOSTS)
+    found.add(line(0, 5).rpartition(",")[0])
+    task = found.task()
+    assert task.samples.normal == 1 and task.http is not None
+    assert (task.http.opened, task.http.opened_again) == (None, 0)
+
+
+@pytest.mark.parametrize(
     "text",
-    ["", "1,2", "a,0,1,1,1,1,200,0,0", "0,9,1,1,1,1,200,0,0", "0,0,1,nan,1,1,200,0,0", "0,0,1,1,1,1,200,0,0,0",
+    ["", "1,2", "a,0,1,1,1,1,200,0,0", "0,9,1,1,1,1,200,0,0", "0,0,1,nan,1,1,200,0,0", "0,0,1,1,1,1,200,0,0,0,0",
      "0,-1,1,1,1,1,200,0,0"],
 )  # fmt: skip
 def test_a_line_that_is_none_of_the_scripts(text):

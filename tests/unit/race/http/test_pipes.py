@@ -52,3 +52,13 @@ def test_the_log_keeps_its_beginning_without_failed_requests():
     for line in ["Request Failed", "", *[f"line {number}" for number in range(300)]]:
         log.add(line)
     assert len(log.lines) == KeptLog.MOST_LINES and log.lines[0] == "line 0"
+
+
+def test_what_reading_costs_is_known(tmp_path):
+    reader = PipeReader({tmp_path / "lines": sorted})
+    assert reader.cpu_seconds == 0
+    with (tmp_path / "lines").open("a", encoding="utf-8") as pipe:
+        for _ in range(50_000):
+            pipe.write("x" * 50 + "\n")
+    reader.finish()
+    assert reader.cpu_seconds > 0.01

@@ -9,9 +9,11 @@ from typing import Any, cast
 import pytest
 
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, TargetSpec
+from fairlap_race.contract.recorded.record import EnvironmentRecord, Fresh, Node
+from fairlap_race.contract.specification.race_spec import IndexSpec, Mode, RaceSpec, TargetSpec
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
-from fairlap_race.runner.connect import connect, look_before
+from fairlap_race.elasticsearch.evidence import Before
+from fairlap_race.runner.connect import connect, look_before, refuse_impossible
 from fairlap_race.runner.parts import FailedError
 
 SPEC = RaceSpec(Mode.PROBE, "ns", "r", "id", Path("/t"), timeout_seconds=0.0)
@@ -120,3 +122,12 @@ def test_each_way_in_which_a_credential_can_be_written_stands_nowhere(tmp_path: 
         base64.b64encode(b"id:secret-part").decode(),
         "secret-part",
     )
+
+
+def test_a_replica_needs_a_node_with_data_and_an_address_any_node() -> None:
+    nodes = (Node("es-0"), Node("master-0", holds_data=False))
+    before = Before(EnvironmentRecord(nodes=nodes), Fresh(), {}, {})
+    asked = replace(SPEC, target=TargetSpec(), hosts=("h:1", "h:2"))
+    refuse_impossible(asked, before)
+    with pytest.raises(FailedError, match=r"replicas 1 cannot be placed on 1 node\(s\) with data"):
+        refuse_impossible(replace(asked, index=IndexSpec(replicas=1)), before)

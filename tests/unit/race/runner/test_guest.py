@@ -9,6 +9,7 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded import record as rec
 from fairlap_race.contract.recorded.record import Touch
 from fairlap_race.contract.recorded.track_record import TrackRecord
+from fairlap_race.contract.request_files.planned_search import PlannedSearch
 from fairlap_race.contract.specification.race_spec import TargetSpec
 from fairlap_race.elasticsearch.client import ElasticsearchError
 from fairlap_race.runner import guest
@@ -21,6 +22,7 @@ class Cluster:
         self.indices = {name: list(value) for name, value in (indices or {}).items()}
         self.things, self.streams, self.old, self.deleted = set(things), list(streams), old, []
         self.refuse = set()
+        self.searched: dict[str, tuple[str, ...]] = {}
 
     def get(self, path, timeout=30):
         if path == "/":
@@ -38,6 +40,10 @@ class Cluster:
                 for n, v in self.indices.items()
             }
             return {"indices": found} if found else {}
+        if found := re.fullmatch(r"/([^/]+)/_search_shards\?.*", path):
+            if found[1] not in self.searched:
+                raise ElasticsearchError("no such index", 404)
+            return {"shards": [[{"index": name, "shard": 0}] for name in self.searched[found[1]]]}
         if found := re.fullmatch(r"/([^/]+)/_count", path):
             return {"count": self.indices.get(found[1], ([], 3))[1], "_shards": {"failed": 0}}
         if path in self.things:
@@ -200,3 +206,58 @@ def test_a_replica_without_a_node_of_its_own_is_refused(replicas: int | None, no
     found = guest.too_many_replicas(replicas, nodes)
     assert bool(found) == bool(most)
     assert not most or found.endswith(f"write {most} or less")
+
+
+def searching(cluster: Cluster, *searches: PlannedSearch, in_part: bool = False, **about: bool) -> guest.Site:
+    """Return the site of a track that only sends these searches."""
+    site = guest.Site.look(cluster, TargetSpec(**about), (), ())
+    site.look_for_searched(searches, in_part=in_part)
+    return site
+
+
+def search_of(index: str | None, **changes: bool) -> PlannedSearch:
+    return PlannedSearch("find", "GET", f"/{index}/_search", index=index, **changes)
+
+
+def test_a_races_own_searches_are_nobody_elses() -> None:
+    cluster = Cluster({"logs-1": (["logs"], 5, 0), "shop": ([], 5, 0)})
+    cluster.searched = {"logs": ("logs-1",)}
+    site = searching(cluster, search_of("logs"), search_of("logs"))
+    cluster.indices |= {"logs-1": (["logs"], 5, 9)}
+    assert site.leave(rec.Record()).others == ()
+    assert site.is_of_the_race("logs-1") and not site.is_of_the_race("shop")
+    assert not site.is_of_the_track("logs-1"), "it is neither removed nor counted"
+    cluster.indices |= {"logs-1": (["logs"], 7, 9), "shop": ([], 5, 2)}
+    found = site.leave(rec.Record())
+    assert found.others == (rec.OtherLoad("logs-1", 2, 0), rec.OtherLoad("shop", 0, 2)) and not found.searches_unknown
+
+
+def test_on_a_kept_cluster_all_searches_are_the_races() -> None:
+    cluster = Cluster({"logs": ([], 5, 0), ".system": ([], 1, 1)})
+    site = searching(cluster, in_part=True, kept=True)
+    cluster.indices |= {"logs": ([], 5, 9), ".system": ([], 5, 5)}
+    found = site.leave(rec.Record())
+    assert found.others == () and not found.searches_unknown
+    assert site.is_of_the_race("logs") and not site.is_of_the_race(".system")
+
+
+@pytest.mark.parametrize(
+    ("searches", "in_part", "unknown"),
+    [
+        ((search_of("logs"),), False, False),
+        ((search_of("own,also"),), False, False),  # the track itself makes them
+        ((search_of("own,shop"),), False, True),
+        ((search_of("logs"),), True, True),
+        ((search_of("logs", drawn=True),), False, True),
+        ((search_of(None),), False, True),  # of a multi-search
+        ((search_of("far:logs"),), False, True),
+        ((), False, False),
+    ],
+)
+def test_where_not_all_searches_are_known_it_is_said(
+    searches: tuple[PlannedSearch, ...], in_part: bool, unknown: bool
+) -> None:
+    cluster = Cluster({"logs": ([], 5, 0)})
+    cluster.searched = {"logs": ("logs",)}
+    found = guest.find_searched(cluster, searches, ("own", "also"), in_part)
+    assert found == guest.Searched(frozenset({"logs"} & {it.index for it in searches}), unknown)

@@ -15,6 +15,8 @@ from fairlap.plan.lifetimes.keep import kept_until
 from fairlap.runtime.beside import chores as chores_module
 from fairlap.runtime.beside.chores import Chores
 from fairlap.runtime.beside.last_word import INTERNAL_ERRORS
+from fairlap.runtime.loop.state import Operator
+from fairlap.settings import Settings
 
 Json = dict[str, Any]
 
@@ -306,6 +308,75 @@ def test_a_cluster_that_a_comparison_keeps_goes_with_its_end() -> None:
 
     asyncio.run(run())
     assert server.deleted == ["cmp-0a-race-1"] and not left
+
+
+def left_over(server: Server, conditions: list[Json]) -> Json:
+    over = server.add("bm")
+    over["status"] = {"phase": "Failed", "completionTime": "2026-01-01T00:00:00Z", "conditions": conditions}
+    server.clusters = [owned("bm-race-1", "u1"), owned("going", "u1", deletionTimestamp="x"), owned("other", "u2")]
+    return over
+
+
+def remove_leftovers(server: Server, over: Json, seen: list[Json]) -> list[str]:
+    told: list[str] = []
+
+    async def run() -> None:
+        work = chores(server, told)
+        work.left_of = lambda namespace, uid: seen if (namespace, uid) == ("ns", "u1") else []
+        work.look(over)
+        work.look(over)
+        await done(work)
+
+    asyncio.run(run())
+    return told
+
+
+@pytest.mark.parametrize("denials", [0, 3])
+def test_what_could_not_be_deleted_in_time_is_deleted_later(denials: int) -> None:
+    """A webhook failed for eleven minutes: the cluster stayed, and its machine was closed to all others, for good."""
+    server = Server()
+    server.denials = denials
+    over = left_over(server, [{"type": "ClusterReady", "status": "False"}])
+    assert remove_leftovers(server, over, [server.clusters[0]]) == ["bm: LeftoverRemoved"]
+    assert server.deleted == ["bm-race-1"]
+
+
+def test_of_a_blind_view_nothing_is_told() -> None:
+    server = Server()
+    over = left_over(server, [])
+    seen, server.clusters = [server.clusters[0]], []
+    assert remove_leftovers(server, over, seen) == [] == server.deleted
+
+
+@pytest.mark.parametrize("phase", ["Failed", "Racing"])
+def test_what_is_kept_or_raced_on_is_no_leftover(phase: str) -> None:
+    server = Server()
+    over = left_over(server, [{"type": "ClusterKept", "status": "True"}] if phase == "Failed" else [])
+    over["spec"]["keepClusterFor"] = "8760h"
+    over["status"] |= {"phase": phase, "completionTime": stamp(datetime.now(UTC))}
+
+    async def run() -> None:
+        work = chores(server, [])
+        work.left_of = lambda *_: [server.clusters[0]]
+        work.look(over)
+        assert not [each for each in work.running() if each.get_name().startswith("leftover")]
+        await work.stop()
+
+    asyncio.run(run())
+    assert server.deleted == []
+
+
+def test_clusters_and_jobs_that_nobody_has_deleted_are_left() -> None:
+    async def work() -> None:
+        operator = Operator(Settings(race_image="race"))
+        going = owned("going", "u1", namespace="ns", deletionTimestamp="x")
+        there: Any = {"u1": [owned("there", "u1", namespace="ns"), going]}
+        operator.elasticsearches, operator.jobs = {"": there, "other": there}, {"ns": there}
+        left = operator.chores.left_of("ns", "u1")
+        assert [each["metadata"]["name"] for each in left] == ["there", "there"]
+        assert operator.chores.left_of("ns", "u2") == [] == operator.chores.left_of("other", "u1")
+
+    asyncio.run(work())
 
 
 def finished(server: Server, **ttl: Any) -> Json:

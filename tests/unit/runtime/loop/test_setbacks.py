@@ -1,5 +1,7 @@
 """What follows from what goes wrong in a row: how long to wait, and when others go on without it."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +26,27 @@ def test_a_view_that_stays_out_of_date_is_looked_at_more_rarely() -> None:
     setbacks = Setbacks()
     assert [setbacks.after_stale() for _ in range(21)] == [0.3] * 19 + [15.0] * 2
     assert setbacks.failures == 0, "nobody has failed"
+
+
+@pytest.mark.parametrize(("fails", "times"), [(Setbacks.after_failure, FORBIDDEN_FAILURES), (Setbacks.after_stale, 20)])
+def test_what_lasts_is_told(fails: Callable[[Setbacks], float], times: int) -> None:
+    setbacks = Setbacks()
+    for _ in range(times):
+        assert not setbacks.lasts()
+        fails(setbacks)
+    assert setbacks.lasts()
+    setbacks.clear()
+    assert not setbacks.lasts()
+
+
+def test_a_holder_that_gets_no_answer_makes_room_while_others_get_one() -> None:
+    setbacks = Setbacks()
+    assert not setbacks.after_no_answer(NOW, NOW - 1, 600), "the last write of another was before that"
+    assert not setbacks.after_no_answer(NOW + 600, NOW - 1, 600), "nobody gets one"
+    assert not setbacks.after_no_answer(NOW + 599, NOW + 5, 600)
+    assert setbacks.after_no_answer(NOW + 600, NOW + 5, 600)
+    setbacks.clear()
+    assert not setbacks.after_no_answer(NOW + 700, NOW + 650, 600), "it had one meanwhile"
 
 
 def test_the_third_error_in_a_row_is_believed() -> None:

@@ -45,6 +45,11 @@ BODY = {
             {"ready": 2},
         ),
         ("elasticsearches", {"spec": {}, "status": {"phase": "Ready"}}, {"status": {"phase": "Ready"}}),
+        (
+            "jobs",
+            {"spec": {}, "status": {"startTime": "2026-01-01T00:00:00Z", "active": 1}},
+            {"spec": {"suspend": False}, "status": {"startTime": "2026-01-01T00:00:00Z"}},
+        ),
     ],
 )
 def test_what_is_kept_of_a_child(plural: str, more: dict[str, Any], kept: dict[str, Any]) -> None:

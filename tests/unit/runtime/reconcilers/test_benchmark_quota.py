@@ -6,6 +6,7 @@ import pytest
 from test_benchmark_reconciler import IN_CHECK, SINCE, Json, Server, play
 
 from fairlap.kube.api_error import ApiError
+from fairlap.settings import Settings
 
 FULL = 'configmaps "x" is forbidden: exceeded quota: full, requested: count/configmaps=1, used: count/configmaps=9'
 TOLD = "quota exceeded (raise it, or delete what is over): full"
@@ -60,3 +61,37 @@ def test_it_is_told_no_longer_when_there_is_room() -> None:
         return any(TOLD in words for words in seen) and TOLD not in seen[-1]
 
     assert TOLD not in play(prepare, 0.1, progress).bodies["first"]["status"]["progress"]
+
+
+WAITS = {"phase": "Pending", "progress": "new", "finishedStep": "check"}
+
+
+@pytest.mark.parametrize("stage", ["Provisioning", "Starting"])
+def test_who_holds_a_place_keeps_it_while_a_quota_is_full(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own deadline ends that. Another one got the place, and both raced when the quota had room again."""
+    monkeypatch.setattr("fairlap.runtime.loop.attempts.random.uniform", lambda *_: 0.01)
+    asked: list[list[float]] = []
+
+    def prepare(server: Server) -> None:
+        server.operator.settings = Settings(race_image="race", cleanup_seconds=0)
+        server.add("first", step("race-1", stage))
+        server.add("next", WAITS)
+        asked.append(refused(server))
+
+    server = play(prepare, 0.5, lambda _: len(asked[0]) >= 6)
+    assert len(asked[0]) >= 6 and server.holders() == ["first"]
+    assert server.operator.places.holders() == {"first"}
+
+
+def test_one_whose_place_others_got_gives_it_up_when_it_is_not_refused_any_more() -> None:
+    def prepare(server: Server) -> None:
+        server.add("first", {**BUILDS, "step": {"name": "race-1", "stage": "Starting", "since": SINCE}})
+        server.operator.places.set_aside("first")
+        server.add("next", {**WAITS, "admittedTime": SINCE})
+
+    def given_up(server: Server) -> bool:
+        return server.bodies["first"]["status"]["phase"] == "Queued"
+
+    server = play(prepare, 0.1, given_up)
+    said = server.bodies["first"]["status"]
+    assert (said["phase"], said["gaveWay"]) == ("Queued", 1) and server.holders() == ["next"]

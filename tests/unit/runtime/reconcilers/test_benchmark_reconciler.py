@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -489,6 +490,31 @@ def test_who_is_refused_all_the_time_does_not_hold_a_place_for_ever() -> None:
     assert server.bodies["next"]["status"]["admittedTime"] and "next" in server.operator.places.holders()
 
 
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("everybody", [False, True], ids=["its own", "everybody's"])
+def test_who_gets_no_answer_to_its_status_holds_a_place_only_while_nobody_gets_one(everybody: bool) -> None:
+    """Two webhooks of one namespace that hang end each write in a time-out, and each deadline needs a status."""
+
+    def prepare(server: Server) -> None:
+        server.operator.settings = Settings(race_image="race", cleanup_seconds=1)
+        server.add("first", HOLDS)
+        server.add("next", WAITS)
+        server.add("other", WAITS)
+        refusing(server, ApiError(504, "Timeout"), "first", *(("next", "other") if everybody else ()))
+
+        def suspend() -> None:
+            server.show(server.change("other", spec={**SPEC, "suspend": True}))
+
+        asyncio.get_running_loop().call_later(0.5, suspend)
+
+    def goes_on(server: Server) -> bool:
+        return everybody or bool(server.bodies["next"]["status"].get("admittedTime"))
+
+    server = play(prepare, 2, goes_on)
+    assert bool(server.bodies["next"]["status"].get("admittedTime")) is not everybody
+    assert ("first" in server.operator.places.holders()) is everybody
+
+
 @pytest.mark.parametrize("code", [400, 413, 422])
 def test_a_status_that_is_refused_for_its_content_is_said_in_short(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unforeseen, "PAUSES", (0.01, 0.02))
@@ -694,12 +720,69 @@ def test_one_with_a_large_spec_that_is_gone_is_left_alone() -> None:
     assert server.writes == 0 and server.holders() == []
 
 
+def test_large_ones_whose_writes_hang_keep_no_other_large_one_from_its_look() -> None:
+    """A webhook on the statuses of one namespace held eight large specs at a time, and all others waited for these."""
+    ended: list[str] = []
+
+    def prepare(server: Server) -> None:
+        held_small(server)
+        hanging = [f"hangs-{number}" for number in range(12)]
+        for name in (*hanging, "first"):
+            server.add(name, {}, race=LARGE)
+
+        async def replace(manifest: Json, part: str) -> Json:
+            uid = manifest["metadata"]["uid"]
+            if uid in hanging:
+                await asyncio.sleep(1)
+                ended.append(uid)
+                raise ApiError(504, "Timeout")
+            ended.append(uid)
+            return await Server.replace(server, manifest, part)
+
+        server.replace = replace  # type: ignore[method-assign]
+
+    play(prepare, 0.7, lambda _: bool(ended))
+    assert ended[0] == "first", "though it is the last that looks"
+
+
+def test_large_ones_whose_reads_hang_leave_half_of_the_room_to_other_namespaces() -> None:
+    asked: list[str] = []
+
+    async def work() -> None:
+        server = Server()
+        held_small(server)
+        for number in range(12):
+            server.add(f"hangs-{number}", WAITS, race=LARGE)
+        server.add("first", WAITS, race=LARGE)
+        server.shown["first"]["metadata"]["namespace"] = "other"
+
+        async def find(kind: str, namespace: str, name: str) -> Json | None:
+            asked.append(namespace)
+            await asyncio.sleep(10 if namespace == "n" else 0)
+            return None
+
+        server.find = find  # type: ignore[method-assign]
+        logger = logging.getLogger("test")
+        looks = [
+            BenchmarkReconciler(server.operator, server.shown[uid], uid, server.indexes, logger)._look(woken=True)
+            for uid in server.bodies
+        ]
+        tasks = [asyncio.create_task(look) for look in looks]
+        await asyncio.sleep(0.1)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(work())
+    assert sorted(asked) == ["n"] * 4 + ["other"]
+
+
 def test_of_what_was_written_no_spec_is_held() -> None:
     written: list[Json] = []
 
     class Watched(BenchmarkReconciler):
-        async def _look_once(self, *, woken: bool) -> float:
-            pause = await super()._look_once(woken=woken)
+        async def _look(self, *, woken: bool) -> float:
+            pause = await super()._look(woken=woken)
             written.append(self.writer.written)
             return pause
 
@@ -767,3 +850,57 @@ def test_a_race_knows_the_kept_clusters_of_every_namespace(avoided: bool, monkey
     monkeypatch.setattr(benchmark_reconciler, "plan", note)
     play(prepare, 0.1)
     assert looks and all(seen.kept == ({"k": "other/kept"} if avoided else {}) for seen in looks)
+
+
+def test_events_that_cannot_be_listed_hold_no_race_up_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With events in an etcd of their own, which was down, no race with a replaced pod was ever judged."""
+    server, clock, down = Server(), SimpleNamespace(seconds=1000.0), [True]
+    server.add("first", RACING)
+    monkeypatch.setattr(benchmark_reconciler, "time", SimpleNamespace(monotonic=lambda: clock.seconds))
+
+    async def list_objects(*asked: Any) -> Any:
+        assert asked[0] == "Event"
+        if down:
+            raise ApiError(500, "etcdserver: no leader")
+        return [("first-race-1-es-0", "low on memory")]
+
+    server.list_objects = list_objects  # type: ignore[method-assign]
+    logger = logging.getLogger("test")
+    reconciler = BenchmarkReconciler(server.operator, server.shown["first"], "first", server.indexes, logger)
+    seen = reconciler._see(server.shown["first"])
+    cluster = {"metadata": {"creationTimestamp": SINCE}}
+    seen = replace(seen, children=replace(seen.children, elasticsearch=cluster))
+
+    def evictions(seconds: float) -> Any:
+        clock.seconds += seconds
+        return asyncio.run(reconciler._look_at("evictions", seen)).evictions
+
+    patience = server.operator.settings.cleanup_seconds
+    for seconds in (0.0, patience - 1):
+        with pytest.raises(ApiError):
+            evictions(seconds)
+    assert evictions(1) == {} and evictions(30) == {}, "it is asked again, and not waited for"
+    down.clear()
+    assert evictions(30) == {"first-race-1-es-0": "low on memory"}
+    down.append(True)
+    with pytest.raises(ApiError):
+        evictions(30)
+    clock.seconds += patience
+    reconciler._has_written(seen.status, seen.status.model_copy(update={"step": None}))
+    with pytest.raises(ApiError):
+        evictions(0)
+
+
+def test_nothing_else_is_given_up_as_events_are() -> None:
+    server = Server()
+    server.operator.settings = replace(server.operator.settings, cleanup_seconds=0)
+    server.add("first", RACING)
+
+    async def list_objects(*_: Any) -> list[Json]:
+        raise ApiError(500, "etcdserver: no leader")
+
+    server.list_objects = list_objects  # type: ignore[method-assign]
+    logger = logging.getLogger("test")
+    reconciler = BenchmarkReconciler(server.operator, server.shown["first"], "first", server.indexes, logger)
+    with pytest.raises(ApiError):
+        asyncio.run(reconciler._look_at("children", reconciler._see(server.shown["first"])))

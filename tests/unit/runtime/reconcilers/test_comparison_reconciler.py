@@ -28,7 +28,7 @@ from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSe
 from fairlap.queue.summary import summarize, summarize_comparison
 from fairlap.runtime.loop.object_tasks import Stop
 from fairlap.runtime.loop.state import Operator
-from fairlap.runtime.reconcilers import comparison_reads
+from fairlap.runtime.reconcilers import comparison_acts, comparison_reads
 from fairlap.runtime.reconcilers.comparison_acts import OfBenchmark
 from fairlap.runtime.reconcilers.comparison_deciders import DECIDERS
 from fairlap.runtime.reconcilers.comparison_reads import build_comparison_seen
@@ -337,6 +337,58 @@ def test_a_full_quota_is_told_and_waited_for() -> None:
     assert server.status["phase"] == "Preparing" and words in server.status["progress"]
 
 
+NO_WEBHOOK = 'Internal error occurred: failed calling webhook "policy.example": failed to call webhook: EOF'
+
+
+@pytest.mark.parametrize("error", [ApiError(500, NO_WEBHOOK), ApiError(504, "Timeout"), ApiError(404, "not found")])
+@pytest.mark.parametrize("what", ["variants", "machines"])
+def test_one_that_cannot_be_asked_about_says_so_and_has_its_deadline(
+    error: ApiError, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had no status at all for as long as that lasted, so that no deadline ran."""
+    monkeypatch.setattr("fairlap.runtime.loop.attempts.random.uniform", lambda *_: 0.001)  # minutes in no time
+
+    async def refuse(*_: Any) -> Any:
+        raise error
+
+    def refusing(status: ComparisonStatus | None = None) -> Server:
+        server = Server(status)
+        if what == "variants":
+            server.refuses = {"cmp-0a": error}
+        elif error.status == 404:  # of machines that means that there are none to be told of
+            server.find = refuse  # type: ignore[method-assign]
+        else:
+            server.list_objects = refuse  # type: ignore[method-assign]
+        server.decide(DECIDERS, 1.0)
+        return server
+
+    server = refusing()
+    assert server.status["phase"] == "Pending" and server.status["startTime"]
+    assert server.status["progress"].startswith(f"not begun: the API server could not be asked: {error}"[:100])
+    assert server.events[0][:2] == ("Comparison", "Normal") and server.acts.count("say Pending") == 1
+    again = Server(ComparisonStatus.model_validate(server.status))
+    again.decide(DECIDERS, 0.3)
+    assert again.status["phase"] == "Preparing", "and it begins as soon as it can"
+    late = refusing(ComparisonStatus(phase="Pending", start_time="2020-01-01T00:00:00Z"))
+    assert (late.status["phase"], late.status["reason"]) == ("Failed", "DeadlineReached")
+    assert late.status["message"].endswith(f"the API server could not be asked: {error}")
+
+
+def test_one_failure_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairlap.runtime.loop.attempts.random.uniform", lambda *_: 0.01)
+    server, failures = Server(), [ApiError(504, "Timeout")]
+    tried = server.try_out
+
+    async def then_well(manifest: Json) -> None:
+        if failures:
+            raise failures.pop()
+        await tried(manifest)
+
+    server.try_out = then_well  # type: ignore[method-assign]
+    server.decide(DECIDERS, 0.3)
+    assert server.status["phase"] == "Preparing" and "not begun" not in str(server.events)
+
+
 BOMB = gzip.compress(b'{"number":1,"races":[' + b"{}," * 1_000_000 + b"{}]}")
 """some KiB that are 200 MB of objects, for which the operator has no room"""
 
@@ -619,3 +671,58 @@ def test_while_one_judges_its_numbers_others_go_on_but_none_judges_beside_it() -
         return ticks
 
     assert asyncio.run(asyncio.wait_for(work(), 20)) >= 10 and most == 1
+
+
+def test_a_full_quota_has_its_time_once_the_operator_is_back() -> None:
+    """Of one whose block began long before this process looked after it."""
+    server = Server(STARTING)
+    reconciler = ComparisonReconciler(
+        server.operator, server.objects["Comparison", "cmp"], "c", None, logging.getLogger("test"), deciders=DECIDERS
+    )
+    seen = reconciler._see_more(reconciler._see(server.objects["Comparison", "cmp"]))
+    assert seen.taken_up == reconciler.taken_up > datetime.fromisoformat(SINCE)
+
+
+@pytest.mark.parametrize("hangs", ["create", "replace"])
+def test_a_write_that_hangs_keeps_no_other_one_from_its_records(hangs: str) -> None:
+    """A Comparison in a namespace with a webhook that hangs held up the end of everybody's blocks."""
+    free: list[bool] = []
+
+    def plan(seen: ComparisonSeen) -> ComparisonPlan:
+        if seen.records is None:
+            return ComparisonPlan(seen.status, look=("records",))
+        if hangs == "replace":
+            return ComparisonPlan(seen.status.model_copy(update={"progress": "judged"}))
+        return ComparisonPlan(seen.status, record="" if seen.records[1] else "cmp-block-1", wake_in=60)
+
+    server = Server(RECORDING)
+    server.add(owned("Benchmark", "cmp-1a", status={}))
+    write = getattr(server, hangs)
+
+    async def slow(*args: Any) -> Json:
+        try:
+            await asyncio.wait_for(server.operator.large_records.enter("another"), 1)
+        except TimeoutError:
+            free.append(False)
+        else:
+            server.operator.large_records.leave("another")
+            free.append(True)
+        made: Json = await write(*args)
+        return made
+
+    setattr(server, hangs, slow)
+    server.drive(plan, 0.2)
+    assert free and all(free)
+
+
+def test_what_is_learnt_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparison_acts, "_LEARN_SECONDS", 0.05)
+
+    async def hang(*_: Any) -> Any:
+        await asyncio.sleep(3600)
+
+    server = Server(RECORDING)
+    server.create = hang  # type: ignore[method-assign]
+    over = {"phase": "Complete", "completion_time": "2026-01-01T00:00:00Z"}
+    server.drive(lambda seen: ComparisonPlan(seen.status.model_copy(update=over), learn=True), 30)
+    assert server.status["phase"] == "Complete"

@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from fairlap.kube.api_error import ApiError
 from fairlap.queue.places import Places
 from fairlap.queue.summary import Summary, summarize
 from fairlap.runtime.loop.state import Operator
 from fairlap.runtime.watches.blind_watches import BlindWatches
-from fairlap.runtime.watches.resync import hold_beside_lists
+from fairlap.runtime.watches.resync import find_gone_clusters, hold_beside_lists
 from fairlap.settings import Settings
 
 SINCE = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -134,3 +136,64 @@ def test_what_is_gone_is_not_waited_for() -> None:
     watches.show("a", "1")
     hold(Server(places), places, ["ns"], watches)
     assert hold(Server(places, "a"), places, ["ns"], watches) == ["ns"], "one that is listed again was never shown"
+
+
+def cluster(uid: str, namespace: str = "ns") -> Any:
+    return {"metadata": {"name": uid, "namespace": namespace, "uid": uid}}
+
+
+class Clusters:
+    """Lists the clusters that are there, unless it may not; one is made while it answers."""
+
+    def __init__(self, index: Any, *uids: str) -> None:
+        self.index, self.uids = index, uids
+        self.error: ApiError | None = None
+        self.asked: list[list[str]] = []
+
+    async def list_metadata(self, kind: str, namespaces: list[str], _: Any) -> list[Any]:
+        assert kind == "Elasticsearch"
+        self.asked.append(namespaces)
+        self.index["new"] = [cluster("made meanwhile")]
+        if self.error:
+            raise self.error
+        return [cluster(uid) for uid in self.uids]
+
+
+def gone_clusters(server: Any, before: set[str]) -> set[str]:
+    return asyncio.run(find_gone_clusters(server, {"ns": server.index}, ["ns", "other"], before))
+
+
+def test_a_cluster_whose_end_no_event_told_is_found_gone() -> None:
+    index: Any = {"a": [cluster("es-1"), cluster("es-2")], "b": [cluster("es-3")]}
+    server = Clusters(index, "es-2")
+    assert gone_clusters(server, set()) == {"es-1", "es-3"}
+    assert server.asked == [["ns"]], "where none is known none is asked for"
+    index.pop("b")
+    assert gone_clusters(Clusters(index, "es-1", "es-2", "made meanwhile"), {"es-1", "es-3"}) == set()
+
+
+@pytest.mark.parametrize(("status", "found"), [(403, {"es-1"}), (0, {"es-1"}), (404, {"es-1", "es-2"})])
+def test_of_clusters_that_cannot_be_listed_nothing_new_is_known(status: int, found: set[str]) -> None:
+    """Without ECK there is none."""
+    server = Clusters({"a": [cluster("es-1"), cluster("es-2")]})
+    server.error = ApiError(status, "no")
+    assert gone_clusters(server, {"es-1", "long ago"}) == found
+
+
+def test_a_cluster_that_is_gone_is_not_kept_any_more() -> None:
+    """No race would share a machine with it, in any namespace, until the operator is started again."""
+    meta = {"name": "a", "namespace": "ns", "uid": "a", "resourceVersion": "1", "creationTimestamp": SINCE}
+
+    async def work() -> None:
+        operator = Operator(Settings(race_image="race"))
+        operator.places.observe(summarize({"metadata": meta, "spec": {}, "status": {"phase": "Failed"}}))
+        index: Any = {"a": [cluster("es-1")]}
+        operator.elasticsearches = {"ns": index}
+        assert operator.kept() == {"a": "ns/a"}
+        server: Any = Clusters(index)
+        operator.gone_clusters = await find_gone_clusters(server, operator.elasticsearches, ["ns"], set())
+        assert operator.kept() == {}
+        index["a"].append(cluster("es-2"))
+        assert operator.kept() == {"a": "ns/a"}, "one that is newer than the look"
+
+    asyncio.run(work())

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from fairlap_race.contract.request_files.hits import find_hits
+from fairlap_race.contract.request_files.hits import find_hits, may_be_part
 from fairlap_race.contract.request_files.probe import PointerError
 
 
@@ -65,3 +65,25 @@ def test_what_is_no_count_is_refused(answer: Any, pointer: str, why: str) -> Non
     with pytest.raises(PointerError) as refused:
         find_hits(answer, pointer)
     assert why in str(refused.value)
+
+
+SEARCHED = {"timed_out": False, "_shards": {"failed": 0}, **elasticsearch(7)}
+MULTIPLE = "/responses/0/hits/total/value"
+
+
+@pytest.mark.parametrize(
+    ("answer", "pointer", "path", "body", "found"),
+    [
+        (SEARCHED, "/hits/total/value", "/t/_search?size=0", "{}", True),
+        (SEARCHED, "/hits/total/value", "/t/_search?allow_partial_search_results=true", None, True),
+        (SEARCHED, "/hits/total/value", "/t/_search?size=0&allow_partial_search_results=false", None, False),
+        ({"responses": [SEARCHED]}, MULTIPLE, "/_msearch", '{"index": "t"}\n{}\n', True),
+        ({"responses": [SEARCHED]}, MULTIPLE, "/_msearch", '{"allow_partial_search_results": false}\n{}\n', False),
+        ({"count": 7, "_shards": {"failed": 0}}, "/count", "/t/_count", None, False),  # it knows no such parameter
+        ([[0, 1.0, 0.1], [[[7]]]], "/1/0/0/0", "/d/select?table=t", None, False),
+    ],
+)
+def test_what_elasticsearch_may_answer_in_part(
+    answer: Any, pointer: str, path: str, body: str | None, found: bool
+) -> None:
+    assert may_be_part(answer, pointer, ("GET", path, body, None)) is found

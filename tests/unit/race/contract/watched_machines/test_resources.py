@@ -71,6 +71,30 @@ def test_a_better_source_gives_whole_groups():
     assert found.notes == ()
 
 
+def test_a_task_that_a_better_source_has_too_few_samples_of_keeps_its_own_columns():
+    """Else adding a source takes away that a node was throttled in it."""
+    base = machine(cpu_mean_cores=1.0, cpu_peak_cores=2.0, throttled_seconds=6.0, disk_write_bytes=9.0)
+    base = replace(
+        base,
+        sources=dict.fromkeys(("cpu", "throttling", "disk"), "nodeStats"),
+        notes=(note("disk", "of the whole device"),),
+    )
+    better = machine(cpu_mean_cores=1.1, throttled_seconds=7.0, disk_write_bytes=3.0, network_sent_bytes=5.0)
+    better = replace(better, tasks=(TaskUsage("task-0", None, Usage(12)),))
+    found = merged(base, better, "prometheus")
+    assert found.sources == dict.fromkeys(("cpu", "throttling", "disk", "network"), "prometheus")
+    whole, task = found.race, found.tasks[0].usage
+    assert (whole.cpu_mean_cores, whole.cpu_peak_cores, whole.throttled_seconds) == (1.1, None, 7.0)
+    assert (task.cpu_mean_cores, task.cpu_peak_cores, task.throttled_seconds) == (1.0, 2.0, 6.0)
+    assert (whole.disk_write_bytes, task.disk_write_bytes) == (3.0, None), "a device's bytes are no container's"
+    assert found.notes == (
+        "cpu: nodeStats where a task is too short for prometheus",
+        "throttling: nodeStats where a task is too short for prometheus",
+    )
+    without = merged(base, replace(better, tasks=()), "prometheus")
+    assert without.tasks[0].usage.throttled_seconds == 6.0
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_note_is_on_the_columns_that_it_was_written_for_alone(group):
     written = note(group, "disk: of the whole device")

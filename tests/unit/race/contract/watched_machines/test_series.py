@@ -84,6 +84,14 @@ def test_usage_has_minor_faults_without_the_major_ones_and_shares_below_one():
     assert found.disk_reads is None and found.throttled_periods is None and found.page_cache_mean_bytes is None
 
 
+def test_a_total_is_only_told_of_a_span_that_was_sampled_nearly_as_a_whole():
+    """A rate of a part is that of the whole if nothing changed; a total of a part never is."""
+    signals = {"cpu_seconds": steady(1.5), "disk_write_bytes": steady(3), "throttled_seconds": steady(0.5)}
+    part, nearly = usage(signals, Span(0, 72)), usage(signals, Span(0, 62))
+    assert (part.cpu_mean_cores, part.disk_write_bytes, part.throttled_seconds) == (1.5, None, None)
+    assert (nearly.cpu_mean_cores, nearly.disk_write_bytes, nearly.throttled_seconds) == (1.5, 180, 30)
+
+
 @given(
     st.lists(st.tuples(st.floats(0.1, 20), st.floats(0, 1e6)), min_size=2, max_size=30),
     st.floats(0, 100),

@@ -70,6 +70,18 @@ def test_which_tasks_send_by_a_plan_of_the_tracks_own(tmp_path, target, schedule
     assert found.has_own_schedule is own
 
 
+def test_the_warm_up_that_a_track_plans_by_the_clock_is_kept_of_what_ends_by_it(tmp_path):
+    for number, (period, target, kept) in enumerate(
+        ((30, None, 10), (None, None, None), (30, TASK.target_throughput, None))
+    ):
+        one, folder = sample(), tmp_path / str(number)
+        folder.mkdir()
+        one.task.warmup_time_period, one.task.time_period, one.task.target_throughput = 10, period, target
+        Observer(folder).samples([one])
+        (found,) = tally((folder / SAMPLES).read_text().splitlines(keepends=True))
+        assert task_record(found, None).planned_warmup_seconds == kept
+
+
 def test_the_fewest_and_the_most_hits_of_searches_are_kept(tmp_path):
     observer = Observer(tmp_path)
     metas = [{"success": True, "hits": hits} for hits in (7, 7, 3, 5, 9, None)]

@@ -28,6 +28,7 @@ from fairlap_race.contract.recorded.record import (
 from fairlap_race.contract.recorded.request_evidence import RequestEvidence
 from fairlap_race.contract.recorded.stored_metrics import StoredMetrics
 from fairlap_race.contract.recorded.track_record import TrackCorpus, TrackRecord, TrackTask
+from fairlap_race.contract.request_files.planned_search import PlannedSearch
 from fairlap_race.contract.request_files.probe import ProbeRecord
 from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, TargetSpec, TrackSource
 from fairlap_race.contract.watched_machines.machine_watch import Canary
@@ -36,6 +37,7 @@ from fairlap_race.elasticsearch.client import ElasticsearchClient
 from fairlap_race.elasticsearch.evidence import After, Before
 from fairlap_race.errors import StoppedError, TrackError
 from fairlap_race.rally.config import Files
+from fairlap_race.rally.inside.step_looks import LookPlan
 from fairlap_race.runner import race_frame
 from fairlap_race.runner.by_rally import race_steps
 from fairlap_race.runner.by_rally.race_steps import (
@@ -43,12 +45,14 @@ from fairlap_race.runner.by_rally.race_steps import (
     Reached,
     Watching,
     collect,
+    keep_evidence,
     load_track,
+    prepare,
     reach_elasticsearch,
     run_rally,
     visit,
 )
-from fairlap_race.runner.guest import Load, Site
+from fairlap_race.runner.guest import Load, Searched, Site
 from fairlap_race.runner.parts import STOPPED, Connected, FailedError, Host, LoadedTrack, Numbers, Parts, Prepared
 from fairlap_race.runner.supervise import Ended
 from fairlap_race.runner.telling.telemetry_kept import KeptTelemetry
@@ -267,3 +271,39 @@ def test_a_track_that_can_be_raced_is_known_with_its_corpora(tmp_path: Path, mon
     track = load_track(it, "serverless")
     assert track.request.build_flavor == "serverless" and track.record == it.frame.record.track
     assert track.record.corpora == (corpus,) and track.record.digest != "sha256:1"
+
+
+LOADED = LoadedTrack(Ready(Path("/t"), "sha256:1"), Request(), TrackDescription(), TrackRecord(name="t"))
+
+
+@pytest.mark.parametrize("unknown", [{}, {"sql": "no sql is sent once more"}])
+def test_a_guest_looks_before_the_race_where_its_searches_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unknown: dict[str, str]
+) -> None:
+    it, told = ground(tmp_path), list[tuple[object, bool]]()
+    searches = (PlannedSearch("find", index="logs"),)
+    site = SimpleNamespace(look_for_searched=lambda which, in_part: told.append((which, in_part)))
+    answers: dict[str, object] = {"load_track": LOADED, "visit": site, "write_files": None}
+    answers["plan_looks"] = LookPlan(searches=searches, not_looked_at=unknown)
+    for name, answer in answers.items():
+        monkeypatch.setattr(race_steps, name, lambda *_, answer=answer: answer)
+    monkeypatch.setattr(it.in_turn, "await_others", lambda _: None)
+    monkeypatch.setattr(it.in_turn, "one_by_one", lambda *_: None)
+    reached = Reached(Connected(cast(ElasticsearchClient, None)), BEFORE, cast(Any, None))
+    assert prepare(it, HOST, reached).site == cast(Any, site)
+    assert told == [(searches, bool(unknown))]
+
+
+def test_what_became_of_the_searched_indices_is_told_and_their_merges_are_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, asked = cast(ElasticsearchClient, None), list[tuple[str, bool]]()
+    site = Site(client, TargetSpec(), TargetReport(), Load(), Searched(frozenset({"logs"})))
+    monkeypatch.setattr(race_steps, "look_after", lambda *_: AFTER)
+    cluster: Any = SimpleNamespace(
+        await_merges=lambda of, *_: asked.append(("merges", of("logs"))),
+        end=lambda of, *_: asked.append(("course", of("logs"))) or COURSE,
+    )
+    reached = Reached(Connected(client), BEFORE, cast(Any, None))
+    keep_evidence(ground(tmp_path), reached, Prepared(LOADED, None, site), cluster, NUMBERS, LOOKS)
+    assert asked == [("merges", False), ("course", True)]

@@ -18,15 +18,20 @@ POINTER = "/n"
 
 
 class Engine:
-    """Answers each path with the number at its end, x with an error, and notes who was asked what."""
+    """Answers each path with the number at its end, x with an error, slow never, and notes who was asked what."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
 
-    def __call__(self, host: str, request: Sent) -> Any:
+    def __call__(self, host: str, request: Sent, seconds: float) -> Any:
         self.asked.append((host, request[1]))
+        self.seconds = seconds
+        if request[1].endswith("slow"):
+            raise ElasticsearchError(f"GET {request[1]}: late", why="late", given_up=True)
         if request[1].endswith("x"):
             raise ElasticsearchError(f"GET {request[1]}: HTTP 503", 503, why="HTTP 503")
+        if request[1].startswith("/search"):
+            return {"n": 7, "timed_out": False, "_shards": {"failed": 0}}
         return {"n": json.loads(request[1].rpartition("/")[2])}
 
 
@@ -43,7 +48,7 @@ class Client:
     """Notes the headers of what it sends."""
 
     def send_to(self, *request: Any) -> Any:
-        self.headers = request[4]
+        self.headers, self.seconds = request[4], request[6]
 
 
 @pytest.mark.parametrize(
@@ -56,8 +61,11 @@ class Client:
 )
 def test_the_headers_are_those_of_the_race(headers: dict[str, str], content: str | None, sent: dict[str, str]) -> None:
     client = Client()
-    asker(client, headers)("a", ("POST", "/a", "{}", content))  # type: ignore[arg-type]
-    assert client.headers == sent
+    ask = asker(client, headers, 90.0)  # type: ignore[arg-type]
+    ask("a", ("POST", "/a", "{}", content), 120.0)
+    assert client.headers == sent and client.seconds == 90.0, "a slow answer of the race comes in time here, too"
+    ask("a", ("GET", "/a", None, None), 45.0)
+    assert client.seconds == 45.0
 
 
 def test_equal_lines_are_asked_once_and_the_hosts_in_turn() -> None:
@@ -101,3 +109,22 @@ def test_the_check_asks_every_host_for_the_first_line() -> None:
         check_hits(POINTER, lines_of("/x"), ("a",), engine)
     assert failed.value.outcome.reason is Reason.PROBE_UNREADABLE
     assert failed.value.outcome.message == "race.requests.hits: the answer of a to line 1: HTTP 503"
+
+
+def test_a_line_that_takes_too_long_was_not_asked_and_no_other_behind_it() -> None:
+    engine, found = read("/7", "/slow", "/8")
+    assert (found.lines, found.asked, found.unreadable, found.digest) == ((7,), 1, 0, None)
+    assert found.why == "line 2: late" and engine.asked[-1][1] == "/slow"
+    assert 0 < engine.seconds <= request_hits.MOST_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("paths", "told"),
+    [
+        (("/7", "/search"), True),
+        (("/search?allow_partial_search_results=true",), True),
+        (("/search?allow_partial_search_results=false", "/7"), False),
+    ],
+)
+def test_searches_that_may_be_answered_in_part_are_told(paths: tuple[str, ...], told: bool) -> None:
+    assert read(*paths)[1].parts_allowed is told

@@ -65,6 +65,15 @@ def test_copies_that_are_missing_look_by_look() -> None:
     assert found.end(lambda name: name != "t", ()).missing == ()
 
 
+def test_how_many_copies_an_index_has_is_told_of_what_is_missing() -> None:
+    rows = [{"index": "t", "prirep": kind, "state": "STARTED"} for kind in "pprr"]
+    cluster = Cluster(health={**HEALTHY, "unassigned_shards": 2}, shards=[*rows, *UNASSIGNED, *UNASSIGNED])
+    found = watch(cluster)
+    found.look(AT)
+    (missing,) = found.end(everything, ()).missing
+    assert (missing.copies, missing.shards, missing.replicas) == (2, 2, 2)
+
+
 def test_a_cluster_of_too_many_shards_is_not_listed() -> None:
     cluster = Cluster(health={**HEALTHY, "active_shards": 2001, "unassigned_shards": 1})
     found = watch(cluster)

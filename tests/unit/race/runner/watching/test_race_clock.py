@@ -106,6 +106,20 @@ def test_what_the_load_generator_used_is_told_of_the_task_in_which_it_did(monkey
     assert [load and load.cpu_share for load in loads] == [0.0, 1.0]
 
 
+def test_a_thread_that_reads_all_the_time_saturates_the_load_generator_on_whatever_processors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As that which reads what k6 writes: of each load another one."""
+    fake = SetClock(0.0)
+    monkeypatch.setattr(race_clock, "time", fake)
+    monkeypatch.setattr(cost, "cgroup", SimpleNamespace(read_usage=lambda now: CgroupUsage(now, cpu_seconds=0.0)))
+    looked = Cost(by_process=False, clock=RaceClock())
+    for passed in fake.ticks():
+        looked.look([(1, 0.1 * passed) if passed < SET_AT else (2, 0.97 * (passed - SET_AT))])
+    loads = [looked.series.of_task(Span(BEGAN + start, BEGAN + end), 16.0) for start, end in ((0, 96), (100, 160))]
+    assert [load and load.why for load in loads] == ["", "its busiest process used 97 % of one core"]
+
+
 def test_looks_at_the_cluster_go_on_when_the_clock_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = SetClock(-90.0)
     monkeypatch.setattr(race_clock, "time", fake)
