@@ -74,8 +74,9 @@ class RaceRecord(Answer):
     """What the Elasticsearch nodes used during single tasks, to be read beside the numbers; no gate decides by it."""
     target_throughput: Annotated[dict[str, float], AtMost(MOST_NUMBERS)] = {}
     """Operations per second that were asked for, by task; a task that ran as fast as it could is not in it."""
-    failed_shares: Annotated[dict[str, float], AtMost(MOST_NUMBERS)] = {}
-    """Share of the measured requests that failed (0 to 1), by task; one of which none did is not in it."""
+    failed_shares: Annotated[dict[str, float], AtMost(MOST_NUMBERS)] | None = None
+    """Share of the measured requests that failed (0 to 1), by task; one of which none did is not in it. Absent where an
+    operator of before did not record it."""
     facts: Annotated[dict[str, Text], AtMost(3000)] = {}
     """What is known of how it ran, in words, by path."""
     remarks: Annotated[list[RemarkStatus], AtMost(MOST_REMARKS)] = []

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fairlap.api.base import Answer, AtMost, Text
-from fairlap.api.names import MAX_BLOCKS, MAX_VARIANTS
+from fairlap.api.names import MAX_BLOCKS, MAX_CUT_BLOCKS, MAX_VARIANTS
 from fairlap.api.status import Conditions, Time
 from fairlap.api.steering import Steers
 
@@ -18,8 +18,9 @@ BlockStage = Literal["Starting", "Running", "Recording"]
 Short = Annotated[str, Field(max_length=63)]
 PREPARATION = 0
 """number of the block in which each variant's track is checked and smoke-tested"""
-# Those that count, half as many that were disturbed, 20 that are void, and a preparation before them and after each.
-_MOST_BLOCKS = MAX_BLOCKS + MAX_BLOCKS // 2 + 20 + 21
+# Those that count, half as many that were disturbed, those that an upgrade cut, 20 that are void, and a preparation
+# before them and after each of these 20.
+_MOST_BLOCKS = MAX_BLOCKS + MAX_BLOCKS // 2 + MAX_CUT_BLOCKS + 20 + 21
 
 
 class VariantStatus(Answer):

@@ -59,6 +59,8 @@ MOST_SPEC_VALUES: Final = 16_000
 MOST_LEVELS: Final = 20
 """Of nesting in what has no schema in a spec, and in a variant's patch."""
 MAX_BLOCKS: Final = 30
+MAX_CUT_BLOCKS: Final = 10
+"""Blocks of a Comparison that are raced again for an upgrade."""
 
 
 CHECK_STEP: Final = "check"

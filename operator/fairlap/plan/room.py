@@ -69,14 +69,15 @@ def give_lost_place_up(seen: Seen, step: Step, allowed: timedelta) -> Plan | Non
     """Return the plan of one whose place others have got while it was refused everything: what it began is removed.
 
     None where it has its place, or its race has begun: that was never stopped. `allowed`: the provisioning timeout,
-    which all such tries together have.
+    which all such tries together have. A race that its Comparison lends no place any more has failed.
     """
     if not seen.lost_place or _has_begun(seen):
         return None
     if not seen.confirmed:  # a watch may be blind for the pod that has begun
         return Plan(seen.status, look=("children",))
     tries = seen.status.gave_way + 1
-    if timedelta(seconds=seen.settings.cleanup_seconds) * tries >= allowed:
+    # A race of a Comparison never lines up.
+    if seen.turn.led_by or timedelta(seconds=seen.settings.cleanup_seconds) * tries >= allowed:
         words = "the API server refused what it asked for so long that others got its place"
         return fail(seen, Reason.PROVISIONING_TIMEOUT, f"{words}, {tries} time(s)")
     words = one_line(f"{title(seen.subject.spec, step.name)} · {_TO_OTHERS}")

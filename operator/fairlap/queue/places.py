@@ -135,9 +135,12 @@ class Places:
             self._aside.discard(uid)
 
     def has_lost_place(self, uid: str) -> bool:
-        """Return whether others have the place that a Benchmark held, by its status, before it was set aside."""
+        """Return whether a Benchmark has lost the place that it held, by its status, before it was set aside.
+
+        Others have it; of a race: its Comparison lends it no place any more, unless that was set aside itself.
+        """
         seen = self._seen.get(uid)
-        held = seen is not None and uid in self._aside and seen.admitted and not seen.led_by
+        held = seen is not None and uid in self._aside and seen.admitted and seen.led_by not in self._aside
         return held and not self.turn(uid).may_go
 
     def aside(self, leader: str) -> set[str]:
@@ -156,7 +159,7 @@ class Places:
             lent = self._lent_turn(seen)
             return lent._replace(wanted=self._line("race").turn_of(seen.led_by).wanted) if lent.may_go else lent
         hosts = seen.hosts if seen and place == "race" else frozenset[str]()
-        return self._line(place).turn_of(uid, hosts)
+        return self._line(place).turn_of(uid, hosts, seen.namespace if seen else "")
 
     def is_lent_one(self, uid: str) -> bool:
         """Return whether the place of a Comparison is lent to this Benchmark now."""
@@ -262,8 +265,11 @@ class Places:
         name = leader.name.partition("/")[2]
         # By its uid: one that was deleted and made again under the same name is another race.
         lent = Current(seen.name, seen.uid) in leader.current and self._holds(leader.uid, "race")
+        # What is left of a deleted race holds up the next one of its Comparison, too, but none that has begun.
+        left = any(it.led_by == leader.uid for it in self._deleted.values())
         over = leader.over
-        return Turn(may_go=lent, led_by=f"{name}, which is over" if over else name, leader_over=over)
+        words = f"{name}, which is over" if over else name
+        return Turn(may_go=lent and (seen.admitted or not left), led_by=words, leader_over=over)
 
     def _leave(self, led: Summary) -> None:
         if mates := self._led.get(led.led_by):

@@ -164,17 +164,20 @@ class Turns:
             self._found[other.uid] = other, line.before(_namespace(other))
             if other.queued:
                 line.take(other)
-        self._end, self._at_hosts = line.before(""), line.at_hosts
+        self._end, self._at_hosts = line, line.at_hosts
         # A check that finds no machine either, since what a holder built is on it, would never line up.
         self._coming = [*self._holders, *(b for b in self._others if b.queued or b.comes)]
         self._latest = max((b.since for b in self._others if b.queued or b.comes), default="")
 
-    def turn_of(self, uid: str, hosts: frozenset[str] = frozenset()) -> Turn:
-        """Return the turn of a Benchmark; one that is not in line comes to its end, and races against `hosts`."""
+    def turn_of(self, uid: str, hosts: frozenset[str] = frozenset(), namespace: str = "") -> Turn:
+        """Return the turn of a Benchmark; one that is not in line comes to its end.
+
+        Of that one it is told what it races against, `hosts`, and whose share it has, that of `namespace`.
+        """
         if uid in self._held:
             return Turn(may_go=True, wanted=self._wanted(uid))
         known = self._found.get(uid)
-        before, hosts = (known[1], known[0].hosts) if known else (self._end, hosts)
+        before, hosts = (known[1], known[0].hosts) if known else (self._end.before(namespace), hosts)
         return self._waiting_turn(before, hosts)._replace(after=before.since)
 
     def _waiting_turn(self, before: _Before, hosts: frozenset[str]) -> Turn:

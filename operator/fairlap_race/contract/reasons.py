@@ -1073,8 +1073,8 @@ class Reason(StrEnum):
         cause="For measured requests a connection had to be opened first, and that is in their service time.",
         cure=(
             "Take fewer clients (race.load.clients: each keeps connections of its own), a longer warm-up, or a server "
-            "that keeps connections for longer; where they were opened again, look whether the server restarted or "
-            "broke them."
+            "that keeps connections for longer and for more requests; where they were opened again, look whether it "
+            "restarted or broke them."
         ),
         recognized=(
             "k6 tells of each request over HTTP whether a connection was opened for it: of 1 % of a task's measured "

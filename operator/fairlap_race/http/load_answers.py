@@ -184,7 +184,8 @@ class LoadAnswers:
             self._offset = self._offset_by(got)
         at = never_set(got.epoch, got.start, max(0.0, got.processing - got.service), self._offset)
         it.note_time(kind, at, got.processing, got.epoch - at)
-        it.clocks.add(got.epoch, got.start, got.service, got.processing)
+        if got.start < self.load.warmup_seconds + self.load.seconds:  # from there on the clock of its beginnings stands
+            it.clocks.add(got.epoch, got.start, got.service, got.processing)
         # Of an open loop's clients any sends the next request, so only all of them together have a pace.
         client = got.client if period is None else 0
         it.add(kind, got.ok, client, got.start, got.service, float(got.ok), wait)

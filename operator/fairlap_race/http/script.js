@@ -9,7 +9,7 @@ const plan = JSON.parse(open(__ENV.FAIRLAP_PLAN));
 // Each: [method, path, body or null, content type or null], with zipf also [threshold, alias].
 const requests = new SharedArray('requests', () => JSON.parse(open(plan.requests)));
 const hasRate = plan.nanoseconds !== null;
-const scenario = hasRate
+const executor = hasRate
   ? {
       executor: 'constant-arrival-rate',
       rate: 1,
@@ -22,7 +22,7 @@ const scenario = hasRate
 export const options = {
   scenarios: {
     race: {
-      ...scenario,
+      ...executor,
       duration: `${plan.milliseconds}ms`,
       // The last requests end by themselves, at the latest by their timeout.
       gracefulStop: `${plan.timeoutMilliseconds + 5000}ms`,
@@ -118,8 +118,8 @@ export default function () {
   const url = plan.hosts[host] + path;
   const settings = paramsOf(type);
   const epoch = Date.now();
-  const wall = instance.currentTestRunDuration;
   const start = sinceBegin();
+  const wall = instance.currentTestRunDuration;
   let status = 0;
   let code = 1000;
   let times = null;

@@ -18,6 +18,9 @@ from fairlap.api.image_digest import image_digests
         (["es:9"], ["es:9"]),
         ([""], [""]),
         ([], []),
+        (["es:9 docker.io/library/import-2024-05-01@sha256:a1"], ["sha256:a1"]),
+        (["import-2024-05-01@sha256:a1", "es:9 r/es@sha256:a1"], ["@sha256:a1", "sha256:a1"]),
+        (["es:9 r/import-tool@sha256:a1", "r/import-2024-05-01/es@sha256:b1"], ["@sha256:a1", "@sha256:b1"]),
     ],
 )
 def test_the_digest_of_what_is_told(told: list[str], digests: list[str]) -> None:

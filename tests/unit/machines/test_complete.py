@@ -14,6 +14,7 @@ from fairlap.machines import complete as module
 from fairlap.machines.complete import RETRY_SECONDS, complete_table
 from fairlap.manifests.elasticsearch import MOUNTS_CONTAINER
 from fairlap.plan.basis.seen import Children
+from fairlap.results.cadvisor import MARGIN_SECONDS
 from fairlap_race.contract.config_maps import text_of
 from fairlap_race.contract.watched_machines.machine_settings import MachineSettings
 from fairlap_race.contract.watched_machines.resources import KEY_RESOURCES, Machine, MachineTable, Usage, Volume
@@ -128,12 +129,9 @@ class RareScrapes:
 BEGAN = datetime(2026, 11, 26, 8, tzinfo=UTC).timestamp()
 
 
-@pytest.mark.parametrize(("last", "written", "source"), [(80.0, 120.0, "prometheus"), (50.0, 130.0, "nodeStats")])
-def test_the_end_of_a_race_is_waited_for_and_no_total_is_told_without_it(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch, last: float, written: float, source: str
-) -> None:
-    """Else what was written would be that of 50 of the 60 seconds, as the scrapes happen to fall."""
-    monkeypatch.setattr(Clock, "time", lambda self: BEGAN + 70 + self.now)
+def read_rarely(clock: Clock, monkeypatch: pytest.MonkeyPatch, last: float, after: float) -> MachineTable:
+    """Complete the table of a race of a minute, so many seconds after its beginning, by samples up to `last`."""
+    monkeypatch.setattr(Clock, "time", lambda self: BEGAN + after + self.now)
     times = {"started_at": "2026-11-26T08:00:00Z", "measured_from": None, "ended_at": "2026-11-26T08:01:00Z"}
     good = good_record()
     record = replace(good, tasks=tuple(replace(task, **times) for task in good.tasks))  # type: ignore[arg-type]
@@ -141,9 +139,24 @@ def test_the_end_of_a_race_is_waited_for_and_no_total_is_told_without_it(
     own = Machine(NODE, "elasticsearch", sources={"disk": "nodeStats"}, race=Usage(60, disk_write_bytes=130.0))
     told = MachineTable(race_id="r", machines=(own,))
     prometheus: Any = RareScrapes(clock, last)
-    table = asyncio.run(complete_table(FakeServer(), prometheus, of, "race-1", told, record))  # type: ignore[arg-type]
-    (node,) = table.machines
+    return asyncio.run(complete_table(FakeServer(), prometheus, of, "race-1", told, record))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("last", "written", "source"), [(80.0, 120.0, "prometheus"), (50.0, 130.0, "nodeStats")])
+def test_the_end_of_a_race_is_waited_for_and_no_total_is_told_without_it(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, last: float, written: float, source: str
+) -> None:
+    """Else what was written would be that of 50 of the 60 seconds, as the scrapes happen to fall."""
+    (node,) = read_rarely(clock, monkeypatch, last, 70).machines
     assert (node.race.disk_write_bytes, node.sources["disk"], clock.now) == (written, source, 20)
+
+
+def test_an_end_that_is_still_to_come_is_waited_for_no_longer_than_another(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The load generator's clock is ahead: all patience went into one wait, and with it what Prometheus had told."""
+    (node,) = read_rarely(clock, monkeypatch, 80, 30).machines
+    assert (node.race.disk_write_bytes, clock.now) == (130.0, module.SETTLE_SECONDS + MARGIN_SECONDS)
 
 
 def test_what_is_forbidden_is_said() -> None:

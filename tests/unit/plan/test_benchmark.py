@@ -937,6 +937,23 @@ def test_a_pod_that_was_replaced_is_not_waited_for() -> None:
     assert stage(todo) == "Running" and not todo.status.failing
 
 
+def test_a_load_generator_that_has_ended_is_not_counted_among_those_whose_machine_is_lost() -> None:
+    """An evicted pod stays there, so that the race of the next one never ended; one that has ended is not lost."""
+    evicted, ended = pod("evicted", "load-generator", phase="Failed"), dying(60, "ended")
+    ended["status"]["phase"] = "Succeeded"
+    looked = replace(started(running()), now=later(seconds=135), records={"race-1": None})
+
+    def found(*pods: Json) -> Plan:
+        return plan(replace(looked, children=replace(looked.children, pods=[pod("es-0"), *pods])))
+
+    assert stage(found(evicted)) == "Running" == stage(found(ended))
+    todo = found(evicted, dying(60), ended)
+    assert (stage(todo), todo.status.reason) == ("Cleaning", "JobLost")
+    assert todo.status.message == (
+        f"pod rally was to end at {stamp(later(seconds=60))}, and its machine n7 does not say that it has"
+    )
+
+
 NAMES: list[tuple[Json, str]] = [
     ({"name": "elastic/logs"}, "elastic/logs"),
     ({"volume": {"claimName": "v", "path": "a/b"}}, "volume v/a/b"),

@@ -227,6 +227,25 @@ def test_who_loses_its_place_again_and_again_fails_some_day(at_stage: str) -> No
     assert todo.message == f"{words}, 2 time(s)"
 
 
+@pytest.mark.parametrize("at_stage", ["Provisioning", "Starting"])
+def test_a_race_that_its_comparison_went_on_without_fails_since_it_never_lines_up(at_stage: str) -> None:
+    """It came back when it was not refused any more, and raced beside the next block."""
+    look = lost(at_stage, Children(elasticsearch=cluster(phase="ApplyingChanges")))
+    todo = plan(replace(look, turn=Turn(may_go=False, led_by="upgrade"))).status
+    assert (todo.failing, todo.reason, todo.gave_way) == (True, "ProvisioningTimeout", 0)
+    assert todo.step and todo.step.stage == "Cleaning" and not todo.step.gives_way
+
+
+def test_one_that_lost_its_place_between_two_races_lines_up_again() -> None:
+    """It kept its place by its status while it waited, and raced on beside the one that had got it."""
+    between = at("race-1", "Cleaning", finished_step="race-1").model_copy(update={"step": None})
+    look = replace(seen(between, spec(repetitions=2), turn=LOST), lost_place=True)
+    waits = plan(look).status
+    assert (waits.phase, waits.admitted_time, waits.step, waits.failing) == ("Queued", None, None, False)
+    again = plan(seen(waits, spec(repetitions=2), now=later(seconds=900))).status
+    assert again.step and (again.step.name, again.admitted_time) == ("race-2", stamp(later(seconds=900)))
+
+
 def test_whose_kept_cluster_is_in_the_way_is_said() -> None:
     ready = condition(plan(replace(builds(HELD), kept={"u": "team/old", "v": "team/older"})).status, "ClusterReady")
     assert ready and "kept cluster: there is that of team/old and 1 more, until its keepClusterFor" in ready.message

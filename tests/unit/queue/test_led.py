@@ -182,6 +182,41 @@ def test_a_comparison_is_told_which_of_its_own_cannot_go_on() -> None:
     assert places.aside("c") == set()
 
 
+def test_a_race_that_was_set_aside_has_lost_its_place_once_its_comparison_went_on_without_it() -> None:
+    places = Queue(comparison(), led(state="holds"), led("b", "ns/upgrade-1b"), stranger()).places
+    places.set_aside("a")
+    assert not places.has_lost_place("a"), "its Comparison names it, and holds its place"
+    places.set_aside("c")
+    assert not places.has_lost_place("a"), "nobody has given it up"
+    places.take_back("c")
+    assert not places.has_lost_place("a")
+    places.observe(comparison(current="upgrade-1b", uid="b"))
+    assert places.has_lost_place("a") and not places.has_lost_place("b")
+    places.observe(comparison("over", current=""))
+    assert places.has_lost_place("a")
+
+
+def test_what_is_left_of_a_deleted_race_holds_up_the_next_one_of_its_comparison_too() -> None:
+    queue = Queue(comparison(), led(state="holds"), led("b", "ns/upgrade-1b"), most=2)
+    assert queue.places.delete("a")
+    queue.places.observe(comparison(current="upgrade-1b", uid="b"))
+    assert not queue.places.turn("b").may_go and not queue.places.turn("b", "check").may_go
+    assert not queue.places.assume("b") and not queue.places.is_lent_one("b")
+    queue.woken.clear()
+    queue.places.remove("a")
+    assert queue.woken == ["everyone"] and queue.places.assume("b")
+
+
+@pytest.mark.parametrize("by", ["c", "other"])
+def test_what_is_left_of_a_deleted_race_takes_no_place_from_one_that_has_begun_nor_from_another_comparison(
+    by: str,
+) -> None:
+    together = replace(comparison(), current=(Current("ns/upgrade-1a", "a"), Current("ns/upgrade-1b", "b")))
+    begun = led("b", "ns/upgrade-1b", "holds" if by == "c" else "")
+    places = Queue(together, led(state="holds", by=by), begun).places
+    assert places.delete("a") and places.turn("b").may_go and places.is_lent_one("b")
+
+
 def test_a_place_is_lent_to_all_that_are_raced_in_turn_and_stays_one_place() -> None:
     together = replace(comparison(), current=(Current("ns/upgrade-1a", "a"), Current("ns/upgrade-1b", "b")))
     queue = Queue(together, led(), led("b", "ns/upgrade-1b"), led("d", "ns/upgrade-1d"), stranger())

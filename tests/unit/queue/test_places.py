@@ -68,6 +68,19 @@ def test_who_was_set_aside_knows_whether_others_have_its_place() -> None:
     assert not places.has_lost_place("a")
 
 
+def test_the_share_of_its_namespace_is_asked_of_one_that_was_set_aside_and_comes_back() -> None:
+    places = Places(3, lambda _: None, lambda: None, share=1)
+    places.observe(summary("a", "holds"))
+    places.observe(summary("b"))
+    places.set_aside("a")
+    assert places.turn("a").may_go is False and places.has_lost_place("a"), "b gets the share next"
+    assert places.assume("b")
+    assert places.turn("a")[:4] == (False, 1, "ns/b", 1) and places.has_lost_place("a")
+    places.observe(summary("b", "over"))
+    places.observe(summary("other", "holds", namespace="theirs"))
+    assert not places.has_lost_place("a") and places.assume("a"), "that is the share of another namespace"
+
+
 def test_one_that_was_deleted_in_its_place_keeps_it_until_all_of_it_is_gone() -> None:
     queue = Woken(1, a="holds", b="waits")
     assert queue.places.delete("a") and queue.places.holders() == {"a"} and not queue.places.holders("check")

@@ -20,6 +20,8 @@ from fairlap.comparison.facts.race_facts import as_text, leaves, spec_leaves, wi
 from fairlap_race.contract.some_of import some_clauses, some_of
 
 _INSTALLED: Final = re.compile("|".join(row.pattern for row in ROWS if row.of_installation))
+_BEGINNINGS: Final = ("ran: operator", "ran: rally", "ran: Rally", "ran: k6")
+"""So begins all that the table has of it: most facts of a race are asked for no more."""
 _MOST = 5
 """facts or values in one sentence"""
 _MOST_BLOCKS = 30
@@ -76,10 +78,12 @@ def installation_findings(blocks: Sequence[BlockRecord]) -> list[str]:
 def unknown_facts(blocks: Sequence[BlockRecord]) -> list[set[str]]:
     """Return for each block the facts that none of its races has, and all races of another block have.
 
-    An operator of before did not know them: that is no difference of the races.
+    An operator of before did not know them: that is no difference of the races. What stands for another fact must be
+    known of all: where it is not, that other one is compared.
     """
     races = [[set(race.facts) for race in block.races if race.valid and race.facts] for block in blocks]
     known = set[str]().union(*(each[0].intersection(*each[1:]) for each in races if each))
+    known -= {row.better_told_by for row in ROWS}
     return [known.difference(*each) if each else set() for each in races]
 
 
@@ -118,7 +122,8 @@ def _with_digests(block: BlockRecord) -> BlockRecord:
 
 
 def _of_installation(race: RaceRecord) -> dict[str, str]:
-    return with_digests({path: value for path, value in race.facts.items() if _INSTALLED.fullmatch(path)})
+    known = ((path, value) for path, value in race.facts.items() if path.startswith(_BEGINNINGS))
+    return with_digests({path: value for path, value in known if _INSTALLED.fullmatch(path)})
 
 
 def _would_differ(path: str) -> bool:

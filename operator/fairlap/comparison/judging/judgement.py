@@ -217,14 +217,16 @@ def _judged_gates(
 def _unless_failed(told: _JudgedGate, numbers: BlockNumbers) -> _JudgedGate:
     """Return what is known of a gate, which is nothing where errors may have made it: one of both had more of them.
 
-    They are mostly fast, and spare the others work; so what is worse in spite of them stays.
+    They are mostly fast, and spare the others work; so what is better with fewer of them stays. So does what the gate
+    fails by, whoever had more: else `onInconclusive` could pass it.
     """
     kind, pairs = METRICS[told.gate.metric], told.pairs
+    fails = told.differs_for_the_worse and not _passes(told)
     seen = numbers.first(told.finding.blocks) if told.finding else numbers
     for task in (pairs.tasks or (told.gate.task or "",)) if kind.of_tasks and not pairs.obstacle else ():
         ours, theirs = seen.failed_shares(told.contender, task)
-        stays = ComparisonVerdict.REGRESSED if theirs > ours else ComparisonVerdict.IMPROVED
-        if abs(theirs - ours) > kind.most_failed and told.verdict != stays:
+        stays = fails or (told.verdict in BETTER and theirs < ours)
+        if abs(theirs - ours) > kind.most_failed and not stays:
             text = failed_apart_words(task, (numbers.baseline, told.contender), (ours, theirs))
             return _JudgedGate(told.contender, told.gate, pairs, ComparisonVerdict.INCONCLUSIVE, text=text)
     return told
@@ -462,17 +464,21 @@ def _passed(spec: ComparisonSpec, told: _JudgedGate, final: bool) -> bool | None
     """Return what a gate means for the whole; None where it decides nothing, or is open."""
     if told.gate.policy == "reportOnly":
         return None
-    if told.gate.policy == "requireNonInferior":
-        passes = told.not_worse
-    elif told.gate.policy == "failOnRegression":
-        passes = told.verdict != ComparisonVerdict.REGRESSED
-    else:
-        passes = not told.differs_for_the_worse
+    passes = _passes(told)
     if passes and told.gate.policy == "requireNonInferior":
         return True
     if told.is_open and not final:
         return None
     return spec.on_inconclusive == "pass" if told.verdict == ComparisonVerdict.INCONCLUSIVE else passes
+
+
+def _passes(told: _JudgedGate) -> bool:
+    """Tell whether what is known of a gate passes, by its policy."""
+    if told.gate.policy == "requireNonInferior":
+        return told.not_worse
+    if told.gate.policy == "failOnAnyRegression":
+        return not told.differs_for_the_worse
+    return told.verdict != ComparisonVerdict.REGRESSED
 
 
 def _gates_passed(contenders: Sequence[ContenderStatus]) -> bool | None:

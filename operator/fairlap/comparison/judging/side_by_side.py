@@ -260,11 +260,18 @@ def _is_as_planned(arms: _Arms, number: Number) -> bool:
 
 
 def _failed_apart(arms: _Arms, number: Number) -> bool:
-    """Tell whether more requests of its task failed in one of both than such a number bears: errors are mostly fast."""
+    """Tell whether errors may have made a number: more of its task's requests failed in one of both than it bears.
+
+    They are mostly fast, so what is worse with more of them, or better with fewer, is so in spite of them.
+    """
     ours, theirs = (
         fmean([race.error_rates.get(number.task, 0.0) for race in group]) for group in (arms.baseline, arms.contender)
     )
-    return abs(theirs - ours) > number.kind.metric.most_failed
+    if abs(theirs - ours) <= number.kind.metric.most_failed:
+        return False
+    one, two = (fmean(logs) for logs in arms.logs([number]))
+    cost = one - two if number.kind.more_is_better else two - one
+    return cost <= 0 if theirs > ours else cost >= 0
 
 
 def _alone(estimate: Estimate, margin: float, races: int) -> GateFinding:

@@ -86,7 +86,7 @@ def race_record(
         no_capacity=sought.why_no_answer if sought else "",
         task_usage=list(_task_usage(record, table)),
         target_throughput={task: rate for task, rate in _asked(record).items() if task in kept},
-        failed_shares={task: share for task, share in _failed_shares(record).items() if task in kept},
+        failed_shares=_failed_shares(record, kept) if record else None,
         facts=dict(facts(benchmark, record)) if facts else {},
         canary=_canary(table),
         sources={**_sources(table), **_source_of_rates(record)},
@@ -304,10 +304,10 @@ def _asked(record: Record | None) -> dict[str, float]:
     return {task.task: rate for task in _tasks(record) if (rate := task.target_throughput) and rate > 0}
 
 
-def _failed_shares(record: Record | None) -> dict[str, float]:
-    """Return which share of the measured requests failed, by task, of those of which some did."""
+def _failed_shares(record: Record, kept: Collection[str]) -> dict[str, float]:
+    """Return which share of the measured requests failed, by task, of those `kept` of which some did."""
     counts = {task.task: (task.errors.normal, task.samples.normal) for task in _tasks(record)}
-    return {task: failed / sent for task, (failed, sent) in counts.items() if 0 < failed <= sent}
+    return {task: failed / sent for task, (failed, sent) in counts.items() if task in kept and 0 < failed <= sent}
 
 
 def _by_percentile(record: Record | None, times: Callable[[Task], Mapping[str, float]]) -> list[Curve]:

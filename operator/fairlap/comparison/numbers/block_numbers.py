@@ -38,8 +38,8 @@ class RacedNumbers(NamedTuple):
     """who told rates, and what the nodes used, by group of columns"""
     no_capacity: str = ""
     """why it found no capacity to compare"""
-    failed: Mapping[str, float] = MappingProxyType({})
-    """share of the measured requests that failed, by task"""
+    failed: Mapping[str, float] | None = None
+    """share of the measured requests that failed, by task; None where that was not recorded"""
 
 
 _PairedArms = tuple[Sequence[RacedNumbers], Sequence[RacedNumbers]]
@@ -161,10 +161,17 @@ class BlockNumbers:
         return self.is_paced(contender, task) and are_alike(*([each.value for each in arm if each] for arm in told))
 
     def failed_shares(self, contender: str, task: str) -> tuple[float, float]:
-        """Return which share of a task's measured requests failed, in the mean of the races of each of both."""
+        """Return which share of a task's measured requests failed, in the mean of the races of each of both.
+
+        That is of the blocks in which it was recorded of both; without any such block 0 of each.
+        """
         ours, theirs = self._arms(contender) or ((), ())
-        both = [fmean([race.failed.get(task, 0.0) for race in arm] or [0.0]) for arm in (ours, theirs)]
-        return both[0], both[1]
+        known = [
+            (one.failed.get(task, 0.0), two.failed.get(task, 0.0))
+            for one, two in zip(ours, theirs, strict=True)
+            if one.failed is not None and two.failed is not None
+        ]
+        return (fmean(one for one, _ in known), fmean(two for _, two in known)) if known else (0.0, 0.0)
 
     def left_out(self, contender: str) -> list[str]:
         """Return tasks that some race of both has a throughput of, and some has not."""

@@ -41,7 +41,8 @@ class BlockReason(StrEnum):
     CLUSTER_IN_DOUBT = "ClusterInDoubt", "A race on a kept cluster did not count, so all of them are built again."
     INSTALLATION_CHANGED = (
         "InstallationChanged",
-        "The operator was upgraded between its races, which are valid, and it is raced again.",
+        "The operator was upgraded between its races, or their images were not the same; they are valid, and it is "
+        "raced again.",
     )
     FAILED = "Failed", "Its Benchmark has failed and does not say why.", "race"
 

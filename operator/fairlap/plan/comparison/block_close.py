@@ -40,6 +40,8 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.specification.race_spec import RACED_AGAIN, REQUIRE_TASKS
 
 _PATIENCE = timedelta(minutes=15)
+_LONGEST_AWAY = 4 * _PATIENCE
+"""for so long after a stage began its time may begin anew"""
 _LOOK_AGAIN_SECONDS = 5.0
 _LONGEST_DISTURBANCE = 400
 """Characters of it in a status, which has room for all races of all blocks; the block's record has it whole. So of what
@@ -50,8 +52,8 @@ def seconds_until_given_up(seen: ComparisonSeen, block: CurrentBlock) -> float:
     """Return how long a stage may still wait for a name that something else has, or for a quota's room."""
     since = moment(block.since)
     if seen.taken_up and seen.taken_up <= seen.now:  # a clock that was ahead then is not believed
-        # While the operator was away, nobody tried.
-        since = max(since, seen.taken_up)
+        # While the operator was away, nobody tried; but one that starts again and again does not wait for ever.
+        since = min(max(since, seen.taken_up), since + _LONGEST_AWAY)
     return Deadline(since, _PATIENCE).left(seen.now).total_seconds()
 
 

@@ -1,6 +1,6 @@
 """Blocks whose races are valid and that are raced again: as a whole, with all variants.
 
-That is for an upgrade between two of them, or, as often as a bound allows, for a machine that was disturbed in one.
+That is for an upgrade between two of them, or for a machine that was disturbed in one, each as often as a bound allows.
 The rule asks what was remarked on the races and how many blocks were raced again before, never for a number that
 they measured or a variant. So it is fixed before any result is seen, and is the same for all variants.
 """
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from fairlap.api.comparison_spec import Design
 from fairlap.api.comparison_status import PREPARATION, Block
+from fairlap.api.names import MAX_CUT_BLOCKS
 from fairlap.comparison.facts.disturbed_race import DISTURBED
 from fairlap.comparison.terms.block_reason import BlockReason
 from fairlap.plan.comparison.looks import looks_cut_short, most_blocks
@@ -36,13 +37,15 @@ def is_set_aside(block: Block) -> bool:
 def set_aside(design: Design, blocks: Sequence[Block], over: Block) -> Block:
     """Return a block that is over, not counting where it was disturbed and `blocks`, those before, leave a repetition.
 
-    Nor where an upgrade came between its races. If the attempt before differed in the very same, that was no upgrade:
-    then it counts, and what its races differ in is judged. What is void for another reason stays so.
+    Nor where an upgrade came between its races, for MAX_CUT_BLOCKS blocks. If an attempt before differed in the very
+    same, that was no upgrade: then it counts, and what its races differ in is judged. What is void for another reason
+    stays so.
     """
     if not over.valid:
         return over
-    changes = _upgrades_in(over)
-    if changes and all(_upgrades_in(it) != changes for it in blocks if _is_cut(it, over.number)):
+    changes, cut = _upgrades_in(over), [it for it in blocks if _is_cut(it)]
+    again = any(_upgrades_in(it) == changes for it in cut if it.number == over.number)
+    if changes and not again and len(cut) < MAX_CUT_BLOCKS:
         return over.model_copy(update={"valid": False, "reason": str(BlockReason.INSTALLATION_CHANGED)})
     if not was_disturbed(over) or sum(map(is_set_aside, blocks)) >= repetitions(design):
         return over
@@ -54,9 +57,9 @@ def _upgrades_in(block: Block) -> dict[str, str]:
     return {race.variant: race.message for race in block.races if race.reason == BlockReason.INSTALLATION_CHANGED}
 
 
-def _is_cut(block: Block, number: int) -> bool:
-    """Return whether it is an attempt of the block of this number that an upgrade cut in two."""
-    return block.number == number and block.valid is False and block.reason == BlockReason.INSTALLATION_CHANGED
+def _is_cut(block: Block) -> bool:
+    """Return whether a block does not count since an upgrade cut it in two."""
+    return block.valid is False and block.reason == BlockReason.INSTALLATION_CHANGED
 
 
 def counted_at_the_end(blocks: Sequence[Block]) -> list[Block]:

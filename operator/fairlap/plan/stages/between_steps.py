@@ -39,8 +39,8 @@ def between_steps(seen: Seen) -> Plan:
         return _check_track(replace(seen, status=update(status, queued_time=None)))
     # On an existing cluster even a look waits for its turn: before that it would see another Benchmark's indices.
     if not seen.turn.may_go:
-        # A place that its Comparison no longer lends is not its to keep: others wait for it.
-        admitted = None if seen.turn.led_by else status.admitted_time
+        # A place that its Comparison no longer lends, or that others have got, is not its to keep.
+        admitted = None if seen.turn.led_by or seen.lost_place else status.admitted_time
         words = describe_wait(seen.turn, "in the queue")
         return Plan(update(status, phase="Queued", progress=words, admitted_time=admitted))
     status = update(status, admitted_time=status.admitted_time or stamp(seen.now), queued_time=None)

@@ -42,6 +42,8 @@ RUNNER_GRACE: Final = timedelta(seconds=120)
 _RECORD_PATIENCE: Final = timedelta(seconds=15)
 # After its grace a kubelet kills a container and says so at once; clocks differ, and so do watches.
 _END_PATIENCE: Final = timedelta(seconds=75)
+# Phases of a pod.
+_ENDED: Final = ("Succeeded", "Failed")
 
 
 def running(seen: Seen, step: Step) -> Plan:
@@ -70,17 +72,22 @@ def running(seen: Seen, step: Step) -> Plan:
 
 
 def _going(pods: Sequence[Json]) -> Deadline | None:
-    """Return until when the load generator's pods, all of which are deleted, may still be there; else None.
+    """Return until when the load generator's unended pods may still be there, all of which are deleted; else None.
 
     No Job ends before its pods do, and none does on a machine that is lost, for as long as its Node is there.
     """
-    ends = [pod["metadata"].get("deletionTimestamp") for pod in load_generators(pods)]
+    ends = [pod["metadata"].get("deletionTimestamp") for pod in _unended(pods)]
     return Deadline(max(map(moment, ends)), _END_PATIENCE) if ends and all(ends) else None
+
+
+def _unended(pods: Sequence[Json]) -> list[Json]:
+    """Return the load generator's pods whose end was not told."""
+    return [pod for pod in load_generators(pods) if pod.get("status", {}).get("phase") not in _ENDED]
 
 
 def _describe_lost(pods: Sequence[Json]) -> str:
     """Return the sentence for a load generator whose end nobody tells of."""
-    lost = load_generators(pods)
+    lost = _unended(pods)
     on = ", ".join(machines_of(lost)) or "(none)"
     ends = ", ".join(f"{pod['metadata']['name']} was to end at {pod['metadata']['deletionTimestamp']}" for pod in lost)
     return f"pod {ends}, and its machine {on} does not say that it has"

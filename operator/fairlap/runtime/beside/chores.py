@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from fairlap.api.base import Json
-from fairlap.api.kinds import ELASTICSEARCH
+from fairlap.api.kinds import ELASTICSEARCH, JOB
 from fairlap.api.names import COMPARISON_KIND, KIND, UID_LABEL
 from fairlap.api.phases import is_over
 from fairlap.kube.api_error import ApiError
@@ -24,7 +24,7 @@ from fairlap.plan.comparison.kept_clusters import still_needs_cluster
 from fairlap.plan.lifetimes import expiry, rerun, rerun_history
 from fairlap.plan.lifetimes.keep import has_kept_cluster, kept_until
 from fairlap.queue.summary import leader_uid
-from fairlap.runtime.beside.last_word import INTERNAL_ERRORS, remove_children
+from fairlap.runtime.beside.last_word import INTERNAL_ERRORS, REMOVED, delete_children
 from fairlap.runtime.objects.ownership import owner_uid
 from fairlap.runtime.objects.project import bounded_copy, ended_run
 from fairlap.runtime.objects.reads import find_run, list_children
@@ -108,13 +108,15 @@ class Chores:
         """Return something that a Benchmark which is over has left and does not keep; None where there is nothing."""
         meta = benchmark["metadata"]
         left = self.left_of(meta["namespace"], meta["uid"]) if is_over(benchmark) else []
-        return left[0] if left and not has_kept_cluster(benchmark) else None
+        kept = self.clusters_of(meta["namespace"], meta["uid"]) if left and has_kept_cluster(benchmark) else []
+        return next((each for each in left if each not in kept), None)
 
     async def _remove_leftover(self, benchmark: Json) -> None:
         """Delete what could not be deleted in time for the end of a Benchmark. Raises ApiError while it cannot be."""
         meta = benchmark["metadata"]
-        names = await remove_children(self.connection(), meta["namespace"], meta["uid"])
-        if names:
+        kinds = (JOB.kind,) if has_kept_cluster(benchmark) else REMOVED
+        found = await delete_children(self.connection(), meta["namespace"], meta["uid"], kinds)
+        if names := [name for name, deleted_now in found.items() if deleted_now]:
             words = f"deleted what its end had left: {some_of(names, MOST_NAMES)}"
             self.post_event(benchmark, "Normal", "LeftoverRemoved", words)
 

@@ -1,13 +1,14 @@
 """The end of a Benchmark that cannot go on: its objects go, and the API server is told what it will surely take."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from prometheus_client import Counter
 
 from fairlap.api.base import Json
+from fairlap.api.kinds import ELASTICSEARCH, JOB
 from fairlap.api.names import API_VERSION, KIND, UID_LABEL
 from fairlap.api.phases import is_over
 from fairlap.kube.api_error import ApiError
@@ -17,9 +18,34 @@ from fairlap.plan.unforeseen import Ending, last_word
 from fairlap.runtime.objects.reads import find_run, list_children
 
 log = logging.getLogger(__name__)
+REMOVED: Final = (ELASTICSEARCH.kind, JOB.kind)
+"""the kinds of what a Benchmark builds, and its end removes"""
 INTERNAL_ERRORS: Final = Counter(
     "fairlap_internal_errors", "Errors that were not foreseen, by what was done for a Benchmark", ["what"]
 )
+
+
+async def delete_children(
+    api_server: ApiServer, namespace: str, uid: str, kinds: Iterable[str] = REMOVED
+) -> dict[str, bool]:
+    """Delete a Benchmark's objects of these kinds as the API server has them now.
+
+    Returns whether each that was there was deleted now, and not before, by its kind and name. Raises ApiError, after
+    all was tried.
+    """
+    found, failure = dict[str, bool](), None
+    for kind in kinds:
+        try:
+            for child in await _children_of_a_kind(api_server, kind, namespace, uid):
+                deleted_now = not child["metadata"].get("deletionTimestamp")
+                found[name_leftover(kind, child)] = deleted_now
+                if deleted_now:
+                    await api_server.delete(kind, child)
+        except ApiError as error:  # what may not be removed keeps nothing else
+            failure = failure or error
+    if failure:
+        raise failure
+    return found
 
 
 async def remove_children(api_server: ApiServer, namespace: str, uid: str) -> list[str]:
@@ -27,17 +53,7 @@ async def remove_children(api_server: ApiServer, namespace: str, uid: str) -> li
 
     Returns what is still there of them and their pods, each as kind and name. Raises ApiError, after all was tried.
     """
-    left, failure = list[str](), None
-    for kind in ("Elasticsearch", "Job"):
-        try:
-            for child in await _children_of_a_kind(api_server, kind, namespace, uid):
-                left.append(name_leftover(kind, child))
-                if not child["metadata"].get("deletionTimestamp"):
-                    await api_server.delete(kind, child)
-        except ApiError as error:  # what may not be removed keeps nothing else
-            failure = failure or error
-    if failure:
-        raise failure
+    left = await delete_children(api_server, namespace, uid)
     pods = await api_server.list_metadata("Pod", [namespace], {"labelSelector": f"{UID_LABEL}={uid}"})
     return [*left, *(name_leftover("Pod", pod) for pod in pods)]
 

@@ -91,11 +91,11 @@ class Setbacks:
     def after_no_answer(self, now: float, others_wrote: float, patience: float) -> bool:
         """Take in that no answer came to the status of one that holds a place; return whether others go on without it.
 
-        `others_wrote`: when another object's status was written last. Where none was since then, the API server is
-        away, or slow, for all, and who is left out would come back beside whoever has its place.
+        `others_wrote`: when another object's status was written last. Where none was for the last half of `patience`,
+        the API server is away, or slow, for all, and who is left out would come back beside whoever has its place.
         """
         self.unwritten_since = self.unwritten_since or now
-        return now - self.unwritten_since >= patience and others_wrote > self.unwritten_since
+        return now - self.unwritten_since >= patience and others_wrote > now - patience / 2
 
     def is_final(self, error: ApiError) -> bool:
         """Return whether an act was refused for good: for its content, or by a permission that is really missing."""

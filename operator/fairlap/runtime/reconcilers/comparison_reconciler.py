@@ -110,7 +110,8 @@ class ComparisonReconciler(ReconcileLoop[ComparisonStatus, ComparisonSeen, Compa
         try:
             return await self._asked(what, seen)
         except ApiError as error:
-            if what not in _BEGINNING or not (error.over_quota or self.attempts.setbacks.lasts()):
+            begun = bool(seen.status.variants)  # its plans say nothing of this, and would ask again at once
+            if begun or what not in _BEGINNING or not (error.over_quota or self.attempts.setbacks.lasts()):
                 raise
             # It is all that can be said of one that is not begun, and only what is said has a deadline.
             self.logger.warning("it cannot begin: %s", error)

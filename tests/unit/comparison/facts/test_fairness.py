@@ -624,3 +624,14 @@ def test_two_sides_of_a_block_whose_images_cannot_be_held_against_each_other_are
     assert not two(ONE, OTHER, *blocks(apart, swapped)).fair
     named = [race("one", pulled), race("other", {"ran: images[0]": "mirror/es:9 m/es@sha256:a1"})]
     assert two(ONE, OTHER, *blocks(named)).fair
+
+
+def test_what_tells_another_fact_better_must_be_known_of_all() -> None:
+    """Blocks of which the largest heap is not known were taken as if it were that of the others."""
+    first = [
+        race(name, {"ran: JVM flag -Xmx": "-", "ran: heapBytes": heap})
+        for name, heap in (("one", "1073741824"), ("other", "2147483648"))
+    ]
+    assert not two(ONE, OTHER, *blocks(first, both())).fair
+    assert not two(ONE, OTHER, *blocks(both(), first, both())).fair
+    assert two(ONE, OTHER, *blocks(both(), both())).fair

@@ -74,12 +74,15 @@ def test_which_races_another_installation_raced(races: Sequence[RaceRecord], cha
 def test_the_installation_is_compared_within_a_block(fact: str) -> None:
     row = row_of(f"ran: {fact}")
     assert row.of_installation and row.of_block and not row.of_machine
+    assert set(installation_changes([race("a"), race("b", {**OLD, f"ran: {fact}": "another"})])) == {"c-1b"}
 
 
 def test_what_no_race_of_a_block_and_all_of_another_one_know_is_unknown_there() -> None:
     knows = {**OLD, "ran: new": "1"}
     assert unknown_facts(blocks(OLD, knows, OLD)) == [{"ran: new"}, set(), {"ran: new"}]
     assert unknown_facts(blocks(OLD, OLD)) == [set(), set()]
+    heap = {"ran: JVM flag -Xmx": "1g"}
+    assert unknown_facts(blocks(OLD, {**knows, **heap})) == [{"ran: new"}, set()], "it stands for other facts"
     some = [BlockRecord(number=1, races=[race("a"), race("b", knows)]), *blocks(OLD)]
     assert unknown_facts(some) == [set(), set()], "what only some races of a block have was there to be known"
     silent = [BlockRecord(number=1, races=[race("a", {}), race("b", valid=False)]), *blocks(OLD)]

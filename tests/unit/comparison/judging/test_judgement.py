@@ -666,7 +666,7 @@ def failing(blocks: Sequence[BlockRecord], shares: dict[str, float]) -> list[Blo
         ("serviceTimeP99", -0.5, 0.0, 0.02, "Inconclusive"),
         ("serviceTimeP99", 0.0, 0.0, 0.02, "Inconclusive"),
         ("serviceTimeP99", 0.5, 0.0, 0.02, "Regressed"),
-        ("serviceTimeP99", 0.5, 0.02, 0.0, "Inconclusive"),
+        ("serviceTimeP99", 0.5, 0.02, 0.0, "Regressed"),
         ("serviceTimeP99", -0.5, 0.02, 0.0, "Improved"),
         ("serviceTimeP99", -0.5, 0.02, 0.025, "Improved"),
         ("serviceTimeP50", -0.5, 0.0, 0.02, "Improved"),
@@ -680,10 +680,49 @@ def failing(blocks: Sequence[BlockRecord], shares: dict[str, float]) -> list[Blo
 def test_a_number_that_errors_may_have_made_decides_nothing(
     metric: str, cost: float, baseline: float, contender: float, verdict: str
 ) -> None:
-    """What is worse in spite of more errors, or better with fewer, stays."""
+    """What the gate fails by, and what is better with fewer errors, stays."""
     blocks = failing(one_number(metric, cost), {BASELINE: baseline, OTHER: contender})
     for gate in (gate_of(metric), {"metric": metric, "margin": 5}):
         assert the_gate(judged(blocks, [gate])).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("policy", "cost", "scale", "baseline", "contender", "verdict"),
+    [
+        ("failOnAnyRegression", 0.04, 1.0, 0.0, 0.02, "RegressedWithinMargin"),
+        ("failOnAnyRegression", 0.04, 1.0, 0.02, 0.0, "RegressedWithinMargin"),
+        ("failOnAnyRegression", 0.02, 0.1, 0.0, 0.02, "NoDifference"),
+        ("failOnAnyRegression", 0.02, 0.1, 0.02, 0.0, "NoDifference"),
+        ("requireNonInferior", 0.04, 1.0, 0.0, 0.02, "RegressedWithinMargin"),
+        ("requireNonInferior", 0.04, 1.0, 0.02, 0.0, "RegressedWithinMargin"),
+        ("requireNonInferior", 0.5, 1.0, 0.02, 0.0, "Regressed"),
+        ("failOnRegression", 0.5, 1.0, 0.02, 0.0, "Regressed"),
+    ],
+)
+def test_a_gate_that_fails_is_not_passed_for_errors(
+    policy: str, cost: float, scale: float, baseline: float, contender: float, verdict: str
+) -> None:
+    """It was inconclusive with them, which onInconclusive may pass."""
+    blocks = one_number("serviceTimeP99", cost, [scale * each for each in SPREAD])
+    gates = [gate_of("serviceTimeP99", policy=policy)]
+    found = judged(failing(blocks, {BASELINE: baseline, OTHER: contender}), gates, onInconclusive="pass")
+    assert (the_gate(found).verdict, found.gate_passed) == (verdict, False)
+
+
+@pytest.mark.parametrize("policy", ["failOnRegression", "requireNonInferior", "reportOnly"])
+def test_what_would_pass_by_errors_alone_cannot_be_told(policy: str) -> None:
+    cost = 0.0 if policy == "requireNonInferior" else 0.04
+    blocks = failing(one_number("serviceTimeP99", cost), {OTHER: 0.02})
+    found = judged(blocks, [gate_of("serviceTimeP99", policy=policy)])
+    assert the_gate(found).verdict == "Inconclusive" and not found.gate_passed
+
+
+def test_blocks_of_which_it_is_not_known_how_many_failed_say_nothing_of_errors() -> None:
+    """They counted as ones without any, and made the share of the others less."""
+    blocks = one_number("serviceTimeP99", -0.5)
+    late = [*blocks[:4], *failing(blocks[4:], {OTHER: 0.02})]
+    assert the_gate(judged(late, [gate_of("serviceTimeP99")])).verdict == "Inconclusive"
+    assert the_gate(judged(blocks, [gate_of("serviceTimeP99")])).verdict == "Improved"
 
 
 def test_why_errors_decide_nothing_is_told_and_no_other_block_is_raced_for_it() -> None:

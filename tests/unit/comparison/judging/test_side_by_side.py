@@ -365,7 +365,7 @@ def test_times_of_errors_are_not_compared(rates: tuple[float, float], comparable
     assert valid.verdict != ComparisonVerdict.NOT_COMPARABLE
 
 
-@pytest.mark.parametrize(("ours", "theirs", "apart"), [(0.0, 0.02, True), (0.02, 0.0, True), (0.02, 0.02, False)])
+@pytest.mark.parametrize(("ours", "theirs", "apart"), [(0.0, 0.02, True), (0.02, 0.0, False), (0.02, 0.02, False)])
 def test_a_number_with_more_failed_requests_on_one_side_decides_nothing(
     ours: float, theirs: float, apart: bool
 ) -> None:
@@ -379,6 +379,30 @@ def test_a_number_with_more_failed_requests_on_one_side_decides_nothing(
     assert "service time p50, geometric mean of 2 tasks" in titles, "less than 5 % move a median little"
     why = "service time p99 of search decides nothing: more of its requests failed in one of both"
     assert (why in found.notes) == apart
+
+
+@pytest.mark.parametrize(
+    ("kind", "ours", "theirs", "scale", "decides"),
+    [
+        ("service time p99", 0.0, 0.02, 2.0, True),
+        ("service time p99", 0.02, 0.0, 0.5, True),
+        ("service time p99", 0.02, 0.0, 2.0, False),
+        ("service time p99", 0.0, 0.02, 1.0, False),
+        ("throughput", 0.0, 0.06, 2.0, True),
+        ("throughput", 0.0, 0.06, 0.5, False),
+        ("throughput", 0.06, 0.0, 0.5, True),
+    ],
+)
+def test_what_is_worse_with_more_failed_requests_or_better_with_fewer_decides(
+    kind: str, ours: float, theirs: float, scale: float, decides: bool
+) -> None:
+    one, two = (
+        [replace(each, judged=True, error_rates={"search": rate}) for each in races(factor, 1)]
+        for factor, rate in ((1.0, ours), (scale, theirs))
+    )
+    titles = [line.what for line in judge_side_by_side(one, two).gates]
+    assert (f"{kind}, geometric mean of 2 tasks" in titles) == decides
+    assert (f"{kind}, geometric mean of 1 task" in titles) != decides
 
 
 MACHINES = "ran: machines of Elasticsearch"

@@ -306,7 +306,11 @@ def test_the_share_of_failed_requests_is_kept_of_the_tasks_that_are_compared() -
     searching = searching_race(50.0)
     failed = tuple(replace(task, errors=task.samples) for task in searching.tasks)
     probed = race_record(BENCHMARK, config_map(replace(searching, tasks=failed)), "v")
-    assert set(probed.failed_shares) <= {"bulk"}, "errors of a probe are an answer"
+    assert set(probed.failed_shares or ()) == {"bulk"}, "errors of a probe are an answer"
+    none = race_record(BENCHMARK, config_map(RECORD), "v")
+    assert none.failed_shares == {}, "known, unlike of an operator of before"
+    assert race_record(BENCHMARK, None, "v").failed_shares is None
+    assert RaceRecord(variant="v", benchmark="b").failed_shares is None
 
 
 def test_a_race_to_be_put_beside_others_has_the_numbers_of_its_record() -> None:

@@ -175,3 +175,22 @@ def test_a_gate_on_the_cpu_of_a_task_in_parallel_says_why_there_is_none() -> Non
     gate = GateSpec.model_validate({"metric": "cpuSecondsPerOperation", "margin": 5})
     left_out = left_out_sentence(gate, Pairs(tasks=("1",), left_out={"0": "absent"}), ())
     assert left_out.endswith("leaves out: 0 (not measured in every race of both, or beside other tasks)")
+
+
+def test_the_share_of_failed_requests_is_that_of_blocks_in_which_both_tell_it() -> None:
+    told: list[tuple[dict[str, float] | None, dict[str, float] | None]] = [
+        (None, None), ({"t": 0.5}, None), ({}, {"t": 0.04}), ({"t": 0.02}, {"t": 0.06}),
+    ]  # fmt: skip
+    blocks = [
+        BlockRecord(
+            number=number,
+            races=[
+                RaceRecord(variant=name, benchmark=name, failed_shares=it) for name, it in zip("ab", both, strict=True)
+            ],
+        )
+        for number, both in enumerate(told, 1)
+    ]
+    assert BlockNumbers(blocks, "a").failed_shares("b", "t") == pytest.approx((0.01, 0.05))
+    assert BlockNumbers(blocks[:2], "a").failed_shares("b", "t") == (0.0, 0.0)
+    assert BlockNumbers(blocks, "a").failed_shares("c", "t") == (0.0, 0.0)
+    assert BlockNumbers([], "a").failed_shares("b", "t") == (0.0, 0.0)

@@ -14,7 +14,7 @@ from fairlap.api.status import PlannedTask
 from fairlap.comparison.facts.fairness import diff
 from fairlap.comparison.judging.foresight import Foreseen
 from fairlap.kube.api_error import ApiError
-from fairlap.plan.basis.conditions import stamp
+from fairlap.plan.basis.conditions import moment, stamp
 from fairlap.plan.basis.node_processors import MachineCapacity
 from fairlap.plan.comparison.block_words import expectation, outlook
 from fairlap.plan.comparison.comparison_plan import plan_comparison
@@ -974,6 +974,21 @@ def test_what_nobody_tried_while_the_operator_was_away_has_its_time_yet(obstacle
 
     assert [stage(minutes) for minutes in (0, 14, 16)] == ["Starting", "Starting", "Recording"]
     assert stage(0, back + timedelta(hours=1)) == "Recording", "a clock that was ahead is not believed"
+
+
+def test_an_operator_that_starts_again_and_again_does_not_wait_for_ever() -> None:
+    film = Film().until("Starting", 1)
+    assert film.status.block
+    began = moment(film.status.block.since)
+
+    def stage(minutes: int) -> str:
+        now = began + timedelta(minutes=minutes)
+        look = film.look(now=now, taken_up=now - timedelta(minutes=1), hindrance=FULL.quota_words)
+        block = plan_comparison(look, film.court.judges).status.block
+        assert block
+        return block.stage
+
+    assert [stage(minutes) for minutes in (30, 74, 76)] == ["Starting", "Starting", "Recording"]
 
 
 def test_the_deadline_of_one_that_is_suspended_waits_for_a_quota_no_more_than_for_anything_else() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fairlap.api.comparison_spec import Design
 from fairlap.api.comparison_status import Block, RaceOfBlock
+from fairlap.api.names import MAX_CUT_BLOCKS
 from fairlap.api.status import RemarkStatus
 from fairlap.plan.comparison.block_words import disturbed_words, lost_races, uneven_losses
 from fairlap.plan.comparison.disturbed_blocks import counted_at_the_end, is_set_aside, repetitions, set_aside
@@ -297,3 +298,41 @@ def test_an_upgrade_within_a_block_that_was_disturbed_beyond_its_bound_does_not_
     assert counted_at_the_end([*before, found])[-1].valid is False, "at the deadline it does not come back"
     lost = cut.model_copy(update={"valid": False, "reason": "Throttled"})
     assert set_aside(Design.model_validate(FOUR), before, lost) == lost
+
+
+def cut(number: int, attempt: int = 1, how: str = "how", *, valid: bool = True) -> Block:
+    """Return a block in which an upgrade changed something for its second race."""
+    first, other = block(number, attempt, disturbed=False).races
+    races = [first, other.model_copy(update={"reason": CUT, "message": how})]
+    changes = {"races": races, "valid": valid, "reason": "" if valid else CUT}
+    return block(number, attempt).model_copy(update=changes)
+
+
+def test_no_more_than_ten_blocks_are_raced_again_for_an_upgrade() -> None:
+    design, before = Design.model_validate(FOUR), [cut(1, n, f"how {n}", valid=False) for n in range(1, 10)]
+    assert set_aside(design, before, cut(2)).reason == CUT
+    spent = [*before, cut(2, valid=False)]
+    assert set_aside(design, spent, cut(2, 2, "other")) == cut(2, 2, "other"), "it counts, and is not comparable"
+    assert set_aside(design, spent, block(2, 2)).reason == REASON, "a disturbance has a bound of its own"
+
+
+def test_what_differed_so_in_another_block_is_an_upgrade_nevertheless() -> None:
+    design = Design.model_validate(FOUR)
+    assert set_aside(design, [cut(1, valid=False)], cut(2)).reason == CUT
+    assert set_aside(design, [cut(1, valid=False), cut(1, 2, "b", valid=False)], cut(1, 3)).valid
+
+
+@given(
+    st.builds(Design, stop=st.just("fixed"), blocks=st.integers(2, 30), disturbed=st.sampled_from(["Repeat", "Count"])),
+    st.lists(st.sampled_from(["", "one", "another"]), max_size=60),
+)
+def test_it_always_ends_with_all_blocks_whatever_upgrades_cut(design: Design, how: list[str]) -> None:
+    """A block may be cut otherwise each time, and what is not cut may be disturbed."""
+    blocks: list[Block] = []
+    while (counted := sum(bool(each.valid) for each in blocks)) < (design.blocks or 0):
+        number, raced = counted + 1, len(blocks)
+        attempt = 1 + sum(each.number == number for each in blocks)
+        change = how[raced] if raced < len(how) else f"change {raced}"
+        over = cut(number, attempt, change) if change else block(number, attempt)
+        blocks.append(set_aside(design, blocks, over))
+        assert len(blocks) <= (design.blocks or 0) + repetitions(design) + MAX_CUT_BLOCKS

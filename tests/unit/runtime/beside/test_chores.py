@@ -34,6 +34,7 @@ class Server:
         self.deleted: list[str] = []
         self.config_maps: list[Json] = []
         self.clusters: list[Json] = []
+        self.jobs: list[Json] = []
         self.without_eck = False
         self.forbidden = False
         self.denials = 0
@@ -82,7 +83,7 @@ class Server:
         assert (tuple(namespaces), query) == (("ns",), {"labelSelector": "fairlap.dev/uid=u1"})
         if kind == "Elasticsearch" and self.without_eck:
             raise ApiError(404, "the server could not find the requested resource")
-        return {"ConfigMap": self.config_maps, "Elasticsearch": self.clusters}.get(kind, [])
+        return {"ConfigMap": self.config_maps, "Elasticsearch": self.clusters, "Job": self.jobs}.get(kind, [])
 
     async def list_objects(self, kind: str, namespace: str, query: Json, keep: Any) -> list[Json]:
         self._request(before=True)
@@ -348,6 +349,32 @@ def test_of_a_blind_view_nothing_is_told() -> None:
     assert remove_leftovers(server, over, seen) == [] == server.deleted
 
 
+def test_what_somebody_else_has_deleted_meanwhile_is_not_told() -> None:
+    """A view that is a little late: what was on its way out already was told as removed."""
+    server = Server()
+    over = left_over(server, [])
+    seen, server.clusters = [server.clusters[0]], [owned("bm-race-1", "u1", deletionTimestamp="x")]
+    assert remove_leftovers(server, over, seen) == [] == server.deleted
+
+
+def test_of_one_that_keeps_its_cluster_the_jobs_alone_are_deleted() -> None:
+    server, told = Server(), list[str]()
+    over = left_over(server, [{"type": "ClusterKept", "status": "True"}])
+    over["spec"]["keepClusterFor"] = "8760h"
+    over["status"]["completionTime"] = stamp(datetime.now(UTC))
+    server.jobs = [owned("bm-race-1-job", "u1"), owned("of-another", "u2")]
+
+    async def run() -> None:
+        work = chores(server, told, server.clusters[:1])
+        work.left_of = lambda *_: [server.clusters[0], server.jobs[0]]
+        work.look(over)
+        await asyncio.gather(*(each for each in work.running() if each.get_name().startswith("leftover")))
+        await work.stop()
+
+    asyncio.run(run())
+    assert server.deleted == ["bm-race-1-job"] and told == ["bm: LeftoverRemoved"]
+
+
 @pytest.mark.parametrize("phase", ["Failed", "Racing"])
 def test_what_is_kept_or_raced_on_is_no_leftover(phase: str) -> None:
     server = Server()
@@ -356,7 +383,7 @@ def test_what_is_kept_or_raced_on_is_no_leftover(phase: str) -> None:
     over["status"] |= {"phase": phase, "completionTime": stamp(datetime.now(UTC))}
 
     async def run() -> None:
-        work = chores(server, [])
+        work = chores(server, [], server.clusters[:1])
         work.left_of = lambda *_: [server.clusters[0]]
         work.look(over)
         assert not [each for each in work.running() if each.get_name().startswith("leftover")]

@@ -73,6 +73,26 @@ def test_nothing_is_waited_for_once_the_operator_ends() -> None:
     assert freed == []
 
 
+def test_an_error_that_nobody_foresaw_frees_the_place(caplog: pytest.LogCaptureFixture) -> None:
+    """The task ended with it, and the place stayed taken until a restart."""
+    asked, freed = list[str](), list[str]()
+
+    def has_left(_: str, uid: str) -> bool:
+        asked.append(uid)
+        if len(asked) > 1:
+            raise TypeError("no metadata")
+        return True
+
+    async def work() -> None:
+        races = DeletedRaces(60, has_left, freed.append)
+        races.look_after("n", "first")
+        assert await until(lambda: freed == ["first"])
+        await races.stop()
+
+    asyncio.run(work())
+    assert len(asked) == 2 and "no metadata" in caplog.text
+
+
 async def delete(operator: Operator, name: str, **indexes: Json) -> None:
     """Let kopf's handler take in that a Benchmark was deleted, with these objects still there."""
     handlers = build_registry(operator, "n")._watching.get_all_handlers()

@@ -43,8 +43,12 @@ def test_a_holder_that_gets_no_answer_makes_room_while_others_get_one() -> None:
     setbacks = Setbacks()
     assert not setbacks.after_no_answer(NOW, NOW - 1, 600), "the last write of another was before that"
     assert not setbacks.after_no_answer(NOW + 600, NOW - 1, 600), "nobody gets one"
-    assert not setbacks.after_no_answer(NOW + 599, NOW + 5, 600)
-    assert setbacks.after_no_answer(NOW + 600, NOW + 5, 600)
+    assert not setbacks.after_no_answer(NOW + 600, NOW + 5, 600), "nobody has got one for long"
+    assert not setbacks.after_no_answer(NOW + 600, NOW + 300, 600)
+    assert not setbacks.after_no_answer(NOW + 599, NOW + 598, 600)
+    assert setbacks.after_no_answer(NOW + 600, NOW + 301, 600)
+    assert not setbacks.after_no_answer(NOW + 1200, NOW + 900, 600), "the API server went away for all since then"
+    assert setbacks.after_no_answer(NOW + 1200, NOW + 901, 600)
     setbacks.clear()
     assert not setbacks.after_no_answer(NOW + 700, NOW + 650, 600), "it had one meanwhile"
 

@@ -502,10 +502,12 @@ def test_who_gets_no_answer_to_its_status_holds_a_place_only_while_nobody_gets_o
         server.add("other", WAITS)
         refusing(server, ApiError(504, "Timeout"), "first", *(("next", "other") if everybody else ()))
 
-        def suspend() -> None:
-            server.show(server.change("other", spec={**SPEC, "suspend": True}))
+        def write_another(suspended: bool) -> None:
+            server.show(server.change("other", spec={**SPEC, "suspend": suspended}))
+            loop.call_later(0.1, write_another, not suspended)
 
-        asyncio.get_running_loop().call_later(0.5, suspend)
+        loop = asyncio.get_running_loop()
+        loop.call_later(0.1, write_another, True)
 
     def goes_on(server: Server) -> bool:
         return everybody or bool(server.bodies["next"]["status"].get("admittedTime"))

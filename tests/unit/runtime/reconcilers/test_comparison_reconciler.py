@@ -16,7 +16,7 @@ from world import good_record
 
 from fairlap.api.block_record import KEY_BLOCK, BlockRecord, Measured, RaceRecord
 from fairlap.api.comparison_spec import ComparisonSpec
-from fairlap.api.comparison_status import ComparisonStatus, CurrentBlock, RaceOfBlock, Verdict
+from fairlap.api.comparison_status import ComparisonStatus, CurrentBlock, RaceOfBlock, VariantStatus, Verdict
 from fairlap.api.crd import COMPARISON, crd
 from fairlap.api.names import NOISE_CONFIG_MAP
 from fairlap.comparison.noise.noise_store import Shown, encode_noise, noise_key
@@ -24,7 +24,7 @@ from fairlap.comparison.numbers.block_pack import pack_block
 from fairlap.kube.api_error import ApiError
 from fairlap.manifests.comparison import noise_config_map
 from fairlap.plan import unforeseen
-from fairlap.plan.comparison.comparison_seen import ComparisonPlan, ComparisonSeen, RaceToCreate
+from fairlap.plan.comparison.comparison_seen import ComparisonLook, ComparisonPlan, ComparisonSeen, RaceToCreate
 from fairlap.queue.summary import summarize, summarize_comparison
 from fairlap.runtime.loop.object_tasks import Stop
 from fairlap.runtime.loop.state import Operator
@@ -387,6 +387,33 @@ def test_one_failure_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     server.try_out = then_well  # type: ignore[method-assign]
     server.decide(DECIDERS, 0.3)
     assert server.status["phase"] == "Preparing" and "not begun" not in str(server.events)
+
+
+def test_what_is_read_in_mid_comparison_is_waited_for_and_not_asked_for_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its plans asked for it again and again, with the room for large records taken."""
+    monkeypatch.setattr("fairlap.runtime.loop.attempts.random.uniform", lambda *_: 0.003)  # a minute in no time
+    status = RECORDING.model_copy(update={"variants": [VariantStatus(name="a", letter="a")]})
+    server, asked = Server(status), list[str]()
+    found = server.find
+
+    async def find(kind: str, namespace: str, name: str) -> Json | None:
+        if name != NOISE_CONFIG_MAP:
+            return await found(kind, namespace, name)
+        asked.append(name)
+        await asyncio.sleep(0)
+        if len(asked) < 100:
+            raise ApiError(504, "Timeout")
+        return None
+
+    def plan(seen: ComparisonSeen) -> ComparisonPlan:
+        look: tuple[ComparisonLook, ...] = ("records", "priors") if seen.priors is None else ()
+        return ComparisonPlan(seen.status, look=look, wake_in=60)
+
+    server.find = find  # type: ignore[method-assign]
+    server.drive(plan, 0.5)
+    assert 6 < len(asked) < 50, "it is asked again after a pause, which grows"
 
 
 BOMB = gzip.compress(b'{"number":1,"races":[' + b"{}," * 1_000_000 + b"{}]}")
