@@ -1077,7 +1077,7 @@ class Reason(StrEnum):
             "restarted or broke them."
         ),
         recognized=(
-            "k6 tells of each request over HTTP whether a connection was opened for it: of 1 % of a task's measured "
+            "Of each request over HTTP k6 tells whether a connection was opened for it: of 1 % of a task's measured "
             "requests, or without a target throughput of one whose client had had a connection to that host."
         ),
         example="measured requests opened a connection first: requests 200 of 300",

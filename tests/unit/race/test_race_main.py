@@ -125,6 +125,9 @@ def test_what_the_race_created_stays_after_a_bug_when_only_a_success_removes_it(
     class Guest:
         report, occupied, objection = TargetReport("c"), (), ""
 
+        def look_for_searched(self, *_, **__):
+            pass
+
         def leave(self, record):
             left_with.append(record.outcome.reason)
 
