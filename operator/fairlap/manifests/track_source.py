@@ -15,7 +15,6 @@ from fairlap_race.contract.specification.race_spec import (
     TrackSource,
 )
 
-TRACK = TRACK_MOUNT
 REQUESTS = Path("/requests")
 CORPORA = Path("/corpora")
 SAMPLES = Path("/samples")
@@ -36,13 +35,13 @@ def track_source(track: Track | None, settings: Settings, commit: str) -> TrackS
     if track.builtin:
         return TrackSource(builtin=track.builtin)
     if track.volume:
-        return TrackSource(path=TRACK / track.volume.path)
+        return TrackSource(path=TRACK_MOUNT / track.volume.path)
     if track.name:
         url, revision = track.repository or settings.tracks_repository, track.revision or settings.tracks_revision
         return TrackSource(git=GitSource(url=url, revision=commit or revision, path=track.name))
     if track.git:
         return TrackSource(git=_git_source(track.git, commit))
-    return TrackSource(path=TRACK)
+    return TrackSource(path=TRACK_MOUNT)
 
 
 def requests_source(requests: Requests | None, commit: str) -> RequestsSource | None:
@@ -70,7 +69,7 @@ def corpora_spec(race: Race) -> CorporaSpec | None:
 def mounts(race: Race) -> Mounts:
     """Return what the track, the corpora and the samples need mounted."""
     found = Mounts([], [])
-    for name, source, path in (("track", race.track, TRACK), ("requests", race.requests, REQUESTS)):
+    for name, source, path in (("track", race.track, TRACK_MOUNT), ("requests", race.requests, REQUESTS)):
         if source and source.config_map:
             _add(found, name, {"configMap": {"name": source.config_map.name}}, path)
         if source and source.volume:

@@ -80,6 +80,10 @@ class Places:
         for place in PLACES:
             if summary.says_it_holds(place) or summary.over:  # what was assumed has come true, or is over
                 self._assumed[place].discard(uid)
+        for place in PLACES:
+            if summary.hosts and summary.waits_for(place) and not (before and before.waits_for(place)):
+                # It may line up before one that it keeps off a host, whose part of a share is another's then.
+                self._wake_those_who_may_go(place)
         if before is None:
             return
         if summary.over and not before.over:

@@ -17,7 +17,7 @@ from fairlap_race.contract.specification.capacity_search import CapacitySearch, 
 _OUTSIDE = {
     End.NEVER_KEPT: "the objective is not kept at {low}, the lowest rate that was tried",
     End.NEVER_BROKEN: "the objective is still kept at {high}, the highest rate that was tried",
-    BOTTLENECK: "the load generator was the bottleneck before the objective was broken",
+    BOTTLENECK: "the load generator was the bottleneck where the objective broke",
 }
 _CURES = {
     End.NEVER_KEPT: "write a lower race.capacity.targetThroughput.from",

@@ -7,10 +7,10 @@ import pytest
 
 from fairlap.api.crd import BENCHMARK, crd
 from fairlap.api.spec import BenchmarkSpec
-from fairlap.manifests.track_source import TRACK, mounts, requests_source, track_source
+from fairlap.manifests.track_source import mounts, requests_source, track_source
 from fairlap.plan.basis.steps import config_map_key, track_words
 from fairlap.settings import Settings
-from fairlap_race.contract.specification.race_spec import TrackSource
+from fairlap_race.contract.specification.race_spec import TRACK_MOUNT, TrackSource
 
 SETTINGS = Settings(race_image="race")
 GIT = {"url": "https://git.example/tracks.git", "revision": "main", "path": "mine"}
@@ -41,7 +41,7 @@ def test_each_source_of_a_track_has_its_words_and_its_way_to_the_runner(source: 
     }).race  # fmt: skip
     assert track_words(race)
     told = track_source(race.track, SETTINGS, "")
-    assert told != TrackSource() and (told == TrackSource(path=TRACK)) is (source in ("configMap", "volume"))
+    assert told != TrackSource() and (told == TrackSource(path=TRACK_MOUNT)) is (source in ("configMap", "volume"))
     assert bool(mounts(race).volumes) is (told.path is not None)
     assert bool(config_map_key(race)) is (source == "configMap")
 

@@ -508,6 +508,17 @@ def test_whatever_comes_in_whatever_order(
     finish(world)
 
 
+def test_who_lines_up_before_one_at_a_host_wakes_whom_that_one_kept_off_its_share() -> None:
+    none = frozenset[str]()
+    world = World(
+        2, 1, 1, [("suspended", "n", frozenset({"x"})), ("waits", "m", frozenset({"x"})), ("waits", "m", none)]
+    )
+    world.look(world.all[2])
+    world.change(world.all[0], "waits")
+    world.settle()
+    finish(world)
+
+
 def finish(world: World) -> None:
     """Nobody starves: when those that hold a place end one after the other, everybody gets one, in turn."""
     waiting = sorted((b for b in world.all if b.state == "waits"), key=lambda b: (b.since, b.uid))
