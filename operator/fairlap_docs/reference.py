@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from fairlap.api.base import Json
+from fairlap.api.base import ANYTHING, Json
 from fairlap.api.crd import RESOURCES, Resource
 from fairlap.api.names import API_VERSION
 from fairlap_docs.markdown import GENERATED, cell
@@ -139,7 +139,7 @@ def _type(field: Json) -> str:
         return {"": link, "[]": f"list of {link}", ".*": f"map to {link}"}[suffix]
     if field.get("x-kubernetes-int-or-string"):
         return "quantity"
-    if field.get("x-kubernetes-preserve-unknown-fields"):
+    if field.get("x-kubernetes-preserve-unknown-fields") or field.get("additionalProperties") == ANYTHING:
         return "object"
     if field.get("type") == "array":
         return f"list of {_type(field['items'])}"

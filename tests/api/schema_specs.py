@@ -79,13 +79,18 @@ def edges() -> list[Made]:
 
 def _edges(node: Json) -> list[Any]:
     """Return the values at a node's bounds."""
-    if node.get("x-kubernetes-preserve-unknown-fields"):
+    if _has_no_schema(node):
         return [{}, _in_lists(500), _in_objects(500), _wide(1001), {"long": "x" * 400_000}, {"huge": 1e308, "": None}]
     if node.get("type") == "integer":
         return [node.get("minimum", -(2**63)), node.get("maximum", 2**63 - 1)]
     if node.get("type") == "string" and "pattern" not in node:
         return node.get("enum") or [letter * node.get("maxLength", 300) for letter in ("a", "\U0001f642")]
     return {"array": [[]], "object": [{}], "boolean": [True, False]}.get(node.get("type", ""), [])
+
+
+def _has_no_schema(node: Json) -> bool:
+    within = node.get("additionalProperties")
+    return any(part.get("x-kubernetes-preserve-unknown-fields") for part in (node, within or {}))
 
 
 def _races(made: Made) -> int:
@@ -235,7 +240,7 @@ def by_schema(node: Json, path: Path = ()) -> st.SearchStrategy[Any]:
     """Values that fit a node of the schema; CEL may refuse them."""
     if "enum" in node:
         return st.sampled_from(node["enum"])
-    if node.get("x-kubernetes-preserve-unknown-fields"):
+    if _has_no_schema(node):
         return free_form()
     if node.get("x-kubernetes-int-or-string"):
         return st.one_of(st.sampled_from((0, 1, 2**31, 2**53, 10**15)), _strings(node))
@@ -320,7 +325,7 @@ KNOWN: dict[str, tuple[Any, ...]] = {
         ["http://[fd00::1]:9200"],
         ["http://[1:2]:9200"],
     ),
-    "jvmOptions": (["-XX:-UseG1GC"], ["-x"] * 30),
+    "jvmOptions": (["-XX:-UseG1GC"], ["-x"] * 30, ["-Da=\u00a0b"]),
     "repetitions": (0, 1, 2, 3),
     "checkedBy": ("not-there", "a.b.c"),
     "requireTasks": (["bulk-index"], ["no-such-task"]),
@@ -337,7 +342,7 @@ KNOWN: dict[str, tuple[Any, ...]] = {
         [{"name": "a", "path": "/", "part": "/*/a~1b", "rest": "/", "between": [-1e15, 1e15]}],
     ),
     "params": ({"bulk_size": 100}, {"bulk_size": "many"}, {"": ""}),
-    "clientOptions": ({"timeout": 60}, {"timeout": "long"}, {"basic_auth_user": "x"}),
+    "clientOptions": ({"timeout": 60}, {"timeout": "long"}, {"basic_auth_user": "x"}, {"headers": {"a": "b"}}),
 }
 """values by a field's name that mean something, or are at the edge of it"""
 

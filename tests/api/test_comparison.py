@@ -79,7 +79,8 @@ def test_a_whole_comparison(stage: Stage, plane: ControlPlane, namespace: str) -
         )
         code, metrics = operator.answer("/metrics")
         assert code == 200 and 'fairlap_comparisons{phase="Complete"} 1.0' in metrics
-        assert f'fairlap_comparison_verdicts_total{{verdict="{status["verdict"]}"}} 1.0' in metrics
+        counted = f'fairlap_comparison_verdicts_total{{verdict="{status["verdict"]}"}} 1.0'
+        stage.until(lambda: counted in operator.answer("/metrics")[1], counted, 20)
         told = [e for e in stage.all("events", namespace) if e["involvedObject"]["kind"] == "Comparison"]
         assert {"Preparing", "Racing", "Complete"} <= {event["reason"] for event in told}
         stage.delete("comparisons", namespace, "cmp")
@@ -102,6 +103,11 @@ def test_suspend_resume_and_kubectl_wait(stage: Stage, plane: ControlPlane, name
         status = ended_well(stage, namespace)
         assert status["observedGeneration"] == 3
         assert {told["observedGeneration"] for told in status["conditions"]} == {3}
+        stage.patch("comparisons", namespace, "cmp", {"spec": {"suspend": True}})
+        stage.until(lambda: stage.comparison(namespace, "cmp")["observedGeneration"] == 4, "the newest is said", 20)
+        later = stage.comparison(namespace, "cmp")
+        assert {told["observedGeneration"] for told in later["conditions"]} == {4}
+        assert later["completionTime"] == status["completionTime"] and plane.kubectl(*wait).returncode == 0
 
 
 def test_what_the_api_server_would_refuse_is_said_at_once(stage: Stage, plane: ControlPlane, namespace: str) -> None:

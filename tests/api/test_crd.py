@@ -54,6 +54,8 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "10": ({"elasticsearch__version": "10.0.0"}, VERSION.format("10.0.0")),
     "no version": ({"elasticsearch__version": None}, "spec.elasticsearch.version: Required value"),
     "not a version": ({"elasticsearch__version": "latest"}, "spec.elasticsearch.version in body should match"),
+    "a zero before a part": ({"elasticsearch__version": "9.0.00"}, "spec.elasticsearch.version in body should match"),
+    "a zero before all": ({"elasticsearch__version": "08.11.0"}, "spec.elasticsearch.version in body should match"),
     "unknown field": ({"elasticsearch__replicas": 1}, 'unknown field "spec.elasticsearch.replicas"'),
     "unknown field at the top": ({"targets": {}}, 'unknown field "spec.targets"'),
     "both": ({"target": {"hosts": ["http://es:9200"]}}, PLACE),
@@ -230,8 +232,17 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "both filters": ({"race__includeTasks": ["a"], "race__excludeTasks": ["b"]}, FILTERS),
     "heap 1gb": ({"elasticsearch__heap": "1gb"}, "spec.elasticsearch.heap in body should match '^[1-9][0-9]*[mg]$'"),
     "heap as an option": ({"elasticsearch__jvmOptions": ["-XX:-UseG1GC", "-Xmx2g"]}, HEAP_OPTION),
+    "heap as a long option": ({"elasticsearch__jvmOptions": ["-XX:MaxHeapSize=2g"]}, HEAP_OPTION),
     "two options in one": ({"elasticsearch__jvmOptions": ["-Da=1 -Db=2"]}, "jvmOptions[0] in body should match"),
     "memory": ({"elasticsearch__resources": {"limits": {"memory": "2GB"}}}, "limits.memory in body should match"),
+    "less than no processor": (
+        {"elasticsearch__resources": {"limits": {"cpu": -1, "memory": "2Gi"}}},
+        "spec.elasticsearch.resources.limits.cpu in body should be greater than or equal to 0",
+    ),
+    "less than no room": (
+        {"race__corpora": {"claimName": "a", "maxSize": -5}},
+        "spec.race.corpora.maxSize in body should be greater than or equal to 0",
+    ),
     "no node": ({"elasticsearch__nodes": 0}, "spec.elasticsearch.nodes in body should be greater than or equal to 1"),
     "too many nodes": ({"elasticsearch__nodes": 51}, "should be less than or equal to 50"),
     "no race": ({"repetitions": -1}, "spec.repetitions in body should be greater than or equal to 0"),
@@ -631,8 +642,10 @@ ACCEPTED: dict[str, Json] = {
     "7 on Java 8": {"elasticsearch": {"version": "7.17.29", "java": 8}},
     "9 on Java 21": {"elasticsearch__java": 21},
     "another collector": {"elasticsearch__jvmOptions": ["-XX:-UseG1GC", "-XX:+UseParallelGC"]},
+    "the parts of the heap": {"elasticsearch__jvmOptions": ["-Xmn512m", "-XX:MaxHeapFreeRatio=40", "-Xss1m"]},
     "replicas < nodes": {"elasticsearch__nodes": 3, "elasticsearch__index": {"replicas": 2, "shards": 4}},
     "whole cores": {"race__resources": {"limits": {"cpu": 2, "memory": "2Gi"}}},
+    "no processor reserved": {"race__resources": {"requests": {"cpu": 0}, "limits": {"memory": "2Gi"}}},
     "volume": {"elasticsearch__storage": {"className": "fast", "size": "20Gi"}},
     "free form": {"race__params": {"bulk_size": 500, "deep": {"list": [1, {"a": None}]}}},
     "elasticsearch.yml": {"elasticsearch__config": {"indices.memory.index_buffer_size": "20%"}},
@@ -798,6 +811,60 @@ def test_a_target_is_immutable(stage: Stage, namespace: str) -> None:
     for change in ({"target": {"overwrite": True}}, {"target": None, "elasticsearch": {"version": "9.0.0"}}):
         done = stage.plane.kubectl(*arguments, f"--patch={json.dumps({'spec': change})}")
         assert "spec.target is immutable: create another Benchmark instead" in done.stderr
+
+
+FREE_MAPS: dict[str, tuple[tuple[Any, ...], Any, Any]] = {
+    # where, what is there, what a merge patch writes
+    "params": (("race", "params"), {"size": 500}, {"size": None, "clients": 8}),
+    "params to null": (("race", "params"), {"size": 500}, {"size": 501}),
+    "params within": (("race", "params"), {"a": {"b": [1]}}, {"a": {"b": None, "c": [1]}}),
+    "client options": (("race", "clientOptions"), {"timeout": 60}, {"timeout": None, "max_connections": 8}),
+    "config": (("elasticsearch", "config"), {"a.b": 1}, {"a.b": None, "thread_pool.write.size": 1}),
+    "config within": (("elasticsearch", "config"), {"a": {"b": 1}}, {"a": {"b": None, "c": 1}}),
+    "settings": (("elasticsearch", "index", "settings"), {"a": 1}, {"a": None, "b": 1}),
+}
+
+
+@pytest.mark.parametrize("case", FREE_MAPS)
+def test_no_key_of_a_map_without_schema_takes_anothers_place(stage: Stage, namespace: str, case: str) -> None:
+    path, before, change = FREE_MAPS[case]
+
+    def spec(value: Any) -> Json:
+        for key in reversed(path):
+            value = {key: value}
+        return value
+
+    stage.apply(benchmark(namespace, **{"__".join(path): before}))
+    arguments = ("patch", "bm", "bm", f"--namespace={namespace}", "--type=merge")
+    done = stage.plane.kubectl(*arguments, f"--patch={json.dumps({'spec': spec(change)})}")
+    assert f"spec.{path[0]} is immutable: create another Benchmark instead" in done.stderr, done
+    done = stage.plane.kubectl(*arguments, f"--patch={json.dumps({'spec': spec(before)})}")
+    assert done.stderr == "", "what stays as it is may be written"
+
+
+FREE_MAPS_OF_A_COMPARISON: dict[str, tuple[Json, Json, str]] = {
+    "patch": ({"elasticsearch": {"nodes": 2}}, {"race": {"params": {"a": 1}}}, "variants"),
+    "patch within": ({"race": {"params": {"a": 1}}}, {"race": {"params": {"b": 1}}}, "variants"),
+    "config": ({"elasticsearch": {"config": {"a": 1}}}, {"elasticsearch": {"config": {"b": 1}}}, "variants"),
+    "null": ({"elasticsearch": {"java": None}}, {"elasticsearch": {"heap": None}}, "variants"),
+}
+
+
+@pytest.mark.parametrize("case", FREE_MAPS_OF_A_COMPARISON)
+def test_no_part_of_a_patch_takes_anothers_place(stage: Stage, namespace: str, case: str) -> None:
+    before, after, field = FREE_MAPS_OF_A_COMPARISON[case]
+
+    def variants(patch: Json) -> list[Json]:
+        return [{"name": "old"}, {"name": "new", "patch": patch}]
+
+    stage.apply(comparison(namespace, variants=variants(before), baseline="old"))
+    arguments = ("patch", "cmp", "cmp", f"--namespace={namespace}", "--type=merge")
+
+    def written(patch: Json) -> str:
+        return stage.plane.kubectl(*arguments, f"--patch={json.dumps({'spec': {'variants': variants(patch)}})}").stderr
+
+    assert f"spec.{field} is immutable: create another Comparison instead" in written(after)
+    assert written(before) == ""
 
 
 def test_who_checked_it_is_immutable(stage: Stage, namespace: str) -> None:

@@ -49,7 +49,7 @@ def test_namespaces_that_cannot_be_read_stop_no_other(stage: Stage, three: tuple
     code, words = operator.answer("/readyz")
     assert code == 200 and words.count("is left out") == 2, words
     text = operator.answer("/metrics")[1]
-    states = [f'fairlap_namespace_ready{{namespace="watched-{name}"}} {value}' for name, value in (
+    states = [f'fairlap_namespace_ready{{watched="watched-{name}"}} {value}' for name, value in (
         ("allowed", "1.0"), ("gone", "0.0"), ("forbidden", "0.0"))]  # fmt: skip
     assert all(state in text for state in [*states, "fairlap_leader 1.0"]), text
     assert not stage.status(forbidden, "waits")
@@ -64,7 +64,7 @@ def test_a_namespace_that_can_be_read_again_is_taken_up(stage: Stage, three: tup
     )
     assert done.returncode == 0, done.stderr
     stage.reaches(forbidden, "waits", "Queued")
-    assert f'fairlap_namespace_ready{{namespace="{forbidden}"}} 1.0' in operator.answer("/metrics")[1]
+    assert f'fairlap_namespace_ready{{watched="{forbidden}"}} 1.0' in operator.answer("/metrics")[1]
     stage.delete("benchmarks", operator.namespace, "first")
     assert stage.ends(forbidden, "waits")["phase"] == "Succeeded"
 

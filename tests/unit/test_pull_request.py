@@ -117,7 +117,7 @@ def filled(text: str, values: dict[str, str], pattern: str) -> str:
 
 
 GITHUB = {
-    "github.event.number": "17", "github.run_number": "204", "github.token": "t0ken",
+    "github.event.number": "17", "github.run_number": "204", "github.run_attempt": "2", "github.token": "t0ken",
     "secrets.KUBECONFIG_BENCH": "kind: Config",
 }  # fmt: skip
 
@@ -147,14 +147,14 @@ def test_github_actions(sandbox: Sandbox, refused: int, code: int) -> None:
     if not refused:
         assert run(comment) == 0
         assert sandbox.called()[-1] == "gh pr comment 17 --edit-last --create-if-none --body-file comment.md"
-        assert "fairlap gate pr-17-204 --wait --timeout 350m" in sandbox.called()
+        assert "fairlap gate pr-17-204-2 --wait --timeout 350m" in sandbox.called()
 
 
 @ENDS
 def test_gitlab(sandbox: Sandbox, refused: int, code: int) -> None:
     job = yaml.safe_load((PIPELINES / "gitlab-ci.yaml").read_text())["compare"]
     variables = {
-        **job["variables"], "CI_MERGE_REQUEST_IID": "17", "CI_PIPELINE_IID": "204", "CI_PROJECT_ID": "5",
+        **job["variables"], "CI_MERGE_REQUEST_IID": "17", "CI_JOB_ID": "7001", "CI_PROJECT_ID": "5",
         "CI_API_V4_URL": "https://gitlab.example.com/api/v4", "COMMENT_TOKEN": "t0ken",
     }  # fmt: skip
     script = "set -eo pipefail\n" + "\n".join(job["script"])
@@ -165,7 +165,7 @@ def test_gitlab(sandbox: Sandbox, refused: int, code: int) -> None:
     if refused:
         assert last == "fairlap run -f -"
         return
-    assert "fairlap gate mr-17-204 --wait --timeout 350m" in sandbox.called()
+    assert "fairlap gate mr-17-7001 --wait --timeout 350m" in sandbox.called()
     assert (
         last.startswith("curl ") and "body@comment.md" in last and last.endswith("/projects/5/merge_requests/17/notes")
     )
@@ -188,14 +188,15 @@ def test_tekton(sandbox: Sandbox, refused: int, code: int) -> None:
         ended.append(sandbox.run(each["script"], run=refused, gate=code, **variables).returncode)
     assert ended == [0, 0, code], "the comment is sent before the gate ends the pipeline"
     assert spec["steps"][1]["onError"] == "continue"
+    assert spec["steps"][0]["timeout"] == "6h", "it has its time-out before it is killed"
     assert (sandbox.folder / "comment.md").exists() == (not refused)
     if refused:
         assert sandbox.called() == ["fairlap run -f -"]
         return
-    assert "fairlap gate pr-17-204 --wait --timeout 6h" in sandbox.called()
+    assert "fairlap gate pr-17-204 --wait --timeout 350m" in sandbox.called()
     assert sandbox.called()[-1].startswith("gh pr comment 17 --repo o/r ")
 
 
-@pytest.mark.parametrize("name", ["pr-99999-99999", "mr-99999-99999"])
+@pytest.mark.parametrize("name", ["pr-99999-99999", "mr-99999-99999", "pr-99999-99999-99", "mr-99999-99999999999"])
 def test_the_names_fit(name: str) -> None:
     assert len(name) <= MAX_COMPARISON_NAME

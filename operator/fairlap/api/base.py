@@ -83,7 +83,10 @@ def rules(*validations: Json) -> Json:
     return {"x-kubernetes-validations": list(validations)}
 
 
-FREE_FORM: Json = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+ANYTHING: Json = {"x-kubernetes-preserve-unknown-fields": True, "nullable": True}
+# A map whose values are anything, rather than an object that keeps what it does not know: CEL's equality of the latter
+# passes over each key that the other one lacks (docs/decisions/cel-no-webhook.md).
+FREE_FORM: Json = {"type": "object", "additionalProperties": ANYTHING}
 
 
 class _Structural(GenerateJsonSchema):

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from fairlap.api.base import FREE_FORM, Api, Duration, rule, rules, some_time
+from fairlap.api.base import ANYTHING, FREE_FORM, Api, Duration, Json, rule, rules, some_time
 from fairlap.api.names import MAX_BLOCKS, MAX_VARIANTS
 from fairlap.api.spec import BenchmarkSpec, Elasticsearch, Target, TaskName, bounded_duration
 
@@ -83,6 +83,17 @@ class Template(BenchmarkSpec):
     """The cluster under test, built for each race; a variant's patch may change any part of it."""
 
 
+# CEL is to know whether there is one, and none of its parts may take another's place: docs/decisions/cel-no-webhook.md.
+_PATCH: Json = {
+    "type": "object",
+    "x-kubernetes-preserve-unknown-fields": True,
+    "properties": {
+        field.alias or name: {**ANYTHING, "description": "Merged into the template's; null takes it away."}
+        for name, field in Template.model_fields.items()
+    },
+}
+
+
 class Variant(Api):
     """One of the things compared: the template with something changed, or a cluster that exists already."""
 
@@ -97,7 +108,7 @@ class Variant(Api):
     )
     name: VariantName
     """What it is called in the verdict, for example 9.0.0."""
-    patch: Annotated[dict[str, Any] | None, Field(max_length=20, json_schema_extra=FREE_FORM)] = None
+    patch: Annotated[dict[str, Any] | None, Field(max_length=20, json_schema_extra=_PATCH)] = None
     """What is other than in the template: a JSON merge patch (RFC 7386), as elasticsearch: {version: 9.0.0}."""
     target: Target | None = None
     """A cluster that exists already, in place of the template's."""

@@ -15,14 +15,15 @@ Quantity = Annotated[
     str,
     BeforeValidator(quantity_text),
     Field(pattern=QUANTITY, max_length=20),
-    WithJsonSchema({"x-kubernetes-int-or-string": True, "pattern": QUANTITY, "maxLength": 20}),
+    WithJsonSchema({"x-kubernetes-int-or-string": True, "minimum": 0, "pattern": QUANTITY, "maxLength": 20}),
 ]
 Name = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
 # How deep and how large these are CEL cannot know: plan/acceptance/accept.py does.
 MOST_ENTRIES = 200
 FreeForm = Annotated[dict[str, Any], Field(max_length=MOST_ENTRIES, json_schema_extra=FREE_FORM)]
 # Kubernetes would replace $(NAME), and Elasticsearch splits at white space.
-JvmOption = Annotated[str, Field(pattern=r"^-[^\s$]+$", max_length=200)]
+# Not \s, which is more for pydantic than for the API server: what lies between the two plan/acceptance refuses.
+JvmOption = Annotated[str, Field(pattern=r"^-[^\t\n\f\r $]+$", max_length=200)]
 TaskName = Annotated[str, Field(min_length=1, max_length=200)]
 TaskFilter = TaskName  # or type:TYPE or tag:TAG
 MAX_MACHINES = 50
@@ -43,7 +44,7 @@ PROBE_POINTER = r"^(/([^/~$\x00-\x1f]|~[01])*)+$"
 ASKED_PATH = r"^/(([!-\"&-.0->@-~]|%[0-9A-Fa-f]{2})([!-\"&->@-~]|%[0-9A-Fa-f]{2})*)?(\?[!-\"%-~]*)?$"
 Pointer = Annotated[str, Field(pattern=PROBE_POINTER, min_length=1, max_length=500)]
 
-GIT_URL = r"^(https?|ssh|git)://[A-Za-z0-9][^\s\\]*$"
+GIT_URL = r"^(https?|ssh|git)://[A-Za-z0-9][^\t\n\f\r \\]*$"
 GIT_CREDENTIALS = (
     r"(?is)^((https?|git)://[^/]*(@|%40)|ssh://[^/]*(:|%3a)[^/]*(@|%40)|"
     r"(https?|git|ssh)://[^/:\[]*(:|%3a)(/|[0-9]{0,5}[^0-9/]|[0-9]{6}).*(@|%40))"
@@ -52,6 +53,9 @@ GIT_CREDENTIALS = (
 GIT_REVISION = r"^[A-Za-z0-9_]([A-Za-z0-9_./@+-]*[A-Za-z0-9_])?$"
 FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
 INNER_PATH = r"^([A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*)?$"
+
+HEAP_OPTION = "^-Xm[sx]|^-XX:MaxHeapSize="
+"""Not what else begins so: -Xmn is the young generation, and MaxHeapFreeRatio a share."""
 
 _MAJOR = "int(self.version.split('.')[0])"
 _MINOR = "int(self.version.split('.')[1])"
@@ -108,7 +112,7 @@ VERSION_RULES: Json = rules(
         computed=True,
     ),
     rule(
-        "!has(self.jvmOptions) || !self.jvmOptions.exists(o, o.startsWith('-Xm') || o.startsWith('-XX:MaxHeap'))",
+        f"!has(self.jvmOptions) || !self.jvmOptions.exists(o, o.matches('{HEAP_OPTION}'))",
         "elasticsearch.jvmOptions sets the size of the heap: write it as elasticsearch.heap, for example heap: 1g",
     ),
     rule(
@@ -248,7 +252,7 @@ class Elasticsearch(Api):
 
     model_config = ConfigDict(json_schema_extra=VERSION_RULES)
 
-    version: Annotated[str, Field(pattern=r"^[0-9]{1,2}\.[0-9]{1,3}\.[0-9]{1,3}$", max_length=12)]
+    version: Annotated[str, Field(pattern=r"^[1-9][0-9]?(\.(0|[1-9][0-9]{0,2})){2}$", max_length=12)]
     """Version of Elasticsearch, for example 9.0.0."""
     image: Annotated[str | None, Field(min_length=1, max_length=500)] = None
     """Image to run instead of the official one of this version."""
@@ -738,7 +742,8 @@ class Race(Api):
     steady: Steady | None = None
     """How long warm-ups may go on until a task has settled; absent means as long as the track says."""
     client_options: FreeForm = {}
-    """Options of Rally's Elasticsearch client, for example timeout. Credentials and TLS come from ECK's secrets."""
+    """Options of Rally's Elasticsearch client, for example timeout: 600, in seconds. Credentials and TLS come from
+    ECK's secrets."""
     telemetry: Annotated[list[Telemetry], Field(max_length=9)] = []
     """Rally telemetry devices to switch on. disk-usage-stats asks once, after the last task, for the bytes of each
     field of the track's indices: results.disk_usage_total and its parts in race.json.gz of the record (since 7.15), as

@@ -17,7 +17,7 @@ from fairlap.api.names import (
     is_race,
 )
 from fairlap.api.quantity import parse_duration, parse_quantity
-from fairlap.api.spec import BenchmarkSpec, Expect
+from fairlap.api.spec import BenchmarkSpec, Expect, Resources
 from fairlap.manifests import metrics_store, target
 from fairlap.manifests.affinity import anti_affinity, machines, node_affinity
 from fairlap.manifests.elasticsearch import resource_requirements
@@ -91,7 +91,7 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         index=IndexSpec(index.shards, index.replicas, index.codec, index.source_mode, flatten(index.settings))
         if index
         else IndexSpec(),
-        cores=max(1, math.floor(parse_quantity(race.resources.limits.cpu or "1"))),
+        cores=_worker_processes(race.resources),
         samples=SAMPLES if race.samples and is_race(step) else None,
         metrics_store=metrics_store.metrics_store_spec(race.metrics_store) if step != PROBE else None,
         most_warmup_seconds=parse_duration(race.steady.max_warmup).total_seconds()
@@ -107,6 +107,13 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         hits = race.requests.hits if race.requests else None
         return replace(found, http=http_spec(spec.target, race.load, swept, hits), cores=None) if race.load else found
     return _with_own_cluster(asked, subject) if builds_cluster(spec, step) else asked
+
+
+def _worker_processes(resources: Resources) -> int:
+    """Return how many processes Rally sends from: one a processor of the limit, or of the request without a limit."""
+    # To Kubernetes a limit of 0 is none.
+    limit, request = (parse_quantity(of.cpu or "0") for of in (resources.limits, resources.requests))
+    return max(1, math.floor(limit or request))
 
 
 def _with_own_cluster(asked: RaceSpec, subject: Subject) -> RaceSpec:

@@ -36,6 +36,7 @@ def with_target(race: RaceSpec, spec: BenchmarkSpec, target: Target, step: str) 
             certificate_secret=certificate.name if certificate else None,
             ca_secret=ca.name if ca else None,
             overwrite=target.overwrite,
+            # No step begins with it on a target that no Comparison keeps: `plan.stages.between_steps` refuses it.
             kept=bool(spec.raced_again),
             remove=removal(spec, step),
         ),

@@ -1,5 +1,6 @@
 """Where the race's pod finds its track and its corpora and keeps its samples: what it is told, and what is mounted."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,8 +55,8 @@ def requests_source(requests: Requests | None, commit: str) -> RequestsSource | 
 
 
 def _git_source(git: GitTrack, commit: str) -> GitSource:
-    secret = GIT_CREDENTIALS if git.credentials_secret else None
-    return GitSource(git.url, commit or git.revision, git.path or "", secret)
+    found, secret = GitSource(git.url, commit or git.revision, git.path or ""), git.credentials_secret
+    return replace(found, credentials=GIT_CREDENTIALS, credentials_secret=secret.name) if secret else found
 
 
 def corpora_spec(race: Race) -> CorporaSpec | None:
@@ -73,21 +74,37 @@ def mounts(race: Race) -> Mounts:
         if source and source.config_map:
             _add(found, name, {"configMap": {"name": source.config_map.name}}, path)
         if source and source.volume:
-            claim = {"claimName": source.volume.claim_name, "readOnly": True}
-            _add(found, name, {"persistentVolumeClaim": claim}, path)
+            _add_claim(found, name, source.volume.claim_name, path)
         # Only one of them has a repository: with requests the track is a builtin one.
         if source and source.git and source.git.credentials_secret:
+            # Optional, as those of a target: a pod that waits for its Secret could not say that this is missing.
             # Readable for the group only: ssh refuses a private key that its own user shares.
-            secret = {"secretName": source.git.credentials_secret.name, "defaultMode": 0o440}
+            secret = {"secretName": source.git.credentials_secret.name, "optional": True, "defaultMode": 0o440}
             _add(found, "git-credentials", {"secret": secret}, GIT_CREDENTIALS)
     if race.corpora:
-        _add(found, "corpora", {"persistentVolumeClaim": {"claimName": race.corpora.claim_name}}, CORPORA, write=True)
+        _add_claim(found, "corpora", race.corpora.claim_name, CORPORA, write=True)
     if race.samples:
         # In every step: a claim that cannot be mounted is known before a cluster is built for the race.
-        _add(found, "samples", {"persistentVolumeClaim": {"claimName": race.samples.claim_name}}, SAMPLES, write=True)
+        _add_claim(found, "samples", race.samples.claim_name, SAMPLES, write=True)
     return found
 
 
-def _add(found: Mounts, name: str, volume: Json, path: Path, *, write: bool = False) -> None:
+def _add_claim(found: Mounts, name: str, claim: str, path: Path, *, write: bool = False) -> None:
+    """Mount a claim at another path, too, where it is mounted already: a pod with two volumes of it never starts."""
+    volume = next((it for it in found.volumes if it.get("persistentVolumeClaim", {}).get("claimName") == claim), None)
+    if volume is None:
+        volume = {"name": name, "persistentVolumeClaim": {"claimName": claim, "readOnly": True}}
+        found.volumes.append(volume)
+    if write:
+        # Only where nothing is written the claim says so itself, as some must that several machines have at a time.
+        volume["persistentVolumeClaim"].pop("readOnly", None)
+    _mount(found, volume["name"], path, write=write)
+
+
+def _add(found: Mounts, name: str, volume: Json, path: Path) -> None:
     found.volumes.append({"name": name, **volume})
+    _mount(found, name, path)
+
+
+def _mount(found: Mounts, name: str, path: Path, *, write: bool = False) -> None:
     found.mounts.append({"name": name, "mountPath": str(path), **({} if write else {"readOnly": True})})

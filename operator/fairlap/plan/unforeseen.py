@@ -45,7 +45,7 @@ def pause_after(errors: int) -> float | None:
 
 def unreadable(error: ValidationError) -> Ending:
     """Return the ending of a Benchmark whose spec this version of the operator cannot read."""
-    message = f"the specification cannot be read by this version of the operator: {error}"
+    message = f"the specification cannot be read by this version of the operator: spec.{_first_line(error)}"
     if unknown := unknown_fields(error):
         message = (
             f"spec.{', spec.'.join(unknown)}: not known to this version of the operator, which is older than the "

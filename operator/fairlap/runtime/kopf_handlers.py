@@ -91,6 +91,7 @@ async def run_handlers(operator: Operator) -> None:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await operator.chores.stop()
+        await operator.generations.stop()
         await operator.slow_deletions.stop()
         await operator.deleted_races.stop()
         await operator.events.flush(3.0)
@@ -253,6 +254,7 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator, na
             operator.chores.forget(uid)
         else:
             operator.chores.look(body)
+            operator.generations.look(KIND, body)
         operator.wakers.wake(leader)
         over = event["type"] == "DELETED" or is_over(body)
         if _is_driven(operator, KIND, body, over=over):
@@ -280,6 +282,8 @@ def _register_comparisons(registry: kopf.OperatorRegistry, operator: Operator, n
         if event["type"] == "DELETED":
             operator.places.remove(uid)
             operator.watches.forget(uid)
+        else:
+            operator.generations.look(COMPARISON_KIND, body)
         if _is_driven(operator, COMPARISON_KIND, body, over=over):
             operator.object_tasks.follow(
                 namespace, ComparisonReconciler(operator, body, uid, None, logger, deciders=DECIDERS)
@@ -300,5 +304,5 @@ def _is_driven(operator: Operator, kind: str, body: kopf.Body, *, over: bool) ->
         operator.slow_deletions.look(kind, body)
     driven = not (over or is_collected(body))
     if not driven:
-        operator.object_tasks.end(uid)
+        operator.object_tasks.end(uid, body["status"] if is_over(body) else None)
     return driven

@@ -37,7 +37,8 @@ class _Gauges(Collector):
         yield _by_phase("fairlap_comparisons", "Comparisons by phase", self._answers.comparison_phases())
         yield GaugeMetricFamily("fairlap_leader", "Whether the Lease is held", value=self._answers.leads())
         words = "Whether all Benchmarks of a watched namespace are known and followed; * is every namespace"
-        ready = GaugeMetricFamily("fairlap_namespace_ready", words, labels=["namespace"])
+        # Not "namespace": so Prometheus names that of the target, and the one of ours would be renamed.
+        ready = GaugeMetricFamily("fairlap_namespace_ready", words, labels=["watched"])
         for namespace, is_ready in sorted(self._answers.namespaces().items()):
             ready.add_metric([namespace], is_ready)
         yield ready

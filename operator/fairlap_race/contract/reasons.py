@@ -78,7 +78,8 @@ class Reason(StrEnum):
         cause="The specification is not one that can be run.",
         cure="Correct the field that the message names.",
         recognized=(
-            "The operator's checks of the spec before anything is created; an object that the API server refuses."
+            "The operator's checks of the spec before anything is created; an object that the API server or ECK "
+            "refuses."
         ),
         example=(
             "elasticsearch.java is 24, but this installation has JDK images for: 17, 21; write one of these, leave "

@@ -12,6 +12,8 @@ from pathlib import Path
 SYSTEM_CAS = Path("/etc/ssl/certs/ca-certificates.crt")
 """Where Debian's package ca-certificates, which the race image has, keeps them."""
 _ONE_WORD = re.compile(r"[!-~]+")
+SecretFile = tuple[Path | None, str | None]
+"""A file of a mounted Secret, named after its key, and the name of the Secret; None where there is none of these."""
 
 
 def read_api_key(path: Path) -> str:
@@ -44,7 +46,7 @@ def basic(user: str, password: str) -> str:
     return base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
-def missing_secret(wanted: Iterable[tuple[Path | None, str | None]], namespace: str) -> str:
+def missing_secret(wanted: Iterable[SecretFile], namespace: str) -> str:
     """Return which Secret, or which key of it, is missing of the mounted files `wanted` (each with its Secret's name).
 
     Empty when none is.
@@ -53,6 +55,14 @@ def missing_secret(wanted: Iterable[tuple[Path | None, str | None]], namespace: 
         if path is not None and secret is not None and not path.is_file():
             return f"there is no Secret {secret} with the key {path.name} in the namespace {namespace}"
     return ""
+
+
+def by_secrets(sentence: str, files: Iterable[SecretFile]) -> str:
+    """Return a sentence about some of these files with the Secret and the key of each in place of its path."""
+    for path, secret in files:
+        if path is not None and secret is not None:
+            sentence = sentence.replace(str(path), f"the key {path.name} of Secret {secret}")
+    return sentence
 
 
 def verified_tls(trusted: Path, certificate: tuple[Path, Path | None] | None) -> ssl.SSLContext:

@@ -11,18 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.secrets import SYSTEM_CAS, read_secret
-from fairlap_race.contract.specification.race_spec import KEY_PER_CLIENT, RaceSpec, SpecError
+from fairlap_race.contract.specification.race_spec import (
+    KEY_PER_CLIENT,
+    OPERATORS_CLIENT_OPTIONS,
+    RaceSpec,
+    SpecError,
+)
 from fairlap_race.rally.releases import list_option, tag_option
 
 CLIENT_TIMEOUT_SECONDS = 240
 """Rally's own default of 60 is lost when options are given as JSON, which would leave 10."""
-
-_OURS = {
-    *("use_ssl", "verify_certs", "ca_certs", "client_cert", "client_key", "basic_auth_user", "basic_auth_password"),
-    *("api_key", "basic_auth", "bearer_auth", "http_auth", "ssl_show_warn", "ssl_assert_hostname", "headers"),
-    *("ssl_assert_fingerprint", "static_responses"),
-}
-"""Client options that a user may not set: TLS is always verified and credentials come from secrets."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +66,11 @@ class Files:
 
 def client_options(spec: RaceSpec, password: str | None, api_key: str | None = None) -> dict[str, Any]:
     """Return the options of Rally's Elasticsearch client. Raises SpecError for an option a user may not set."""
-    forbidden = sorted(set(spec.client_options) & _OURS)
+    forbidden = sorted(set(spec.client_options) & OPERATORS_CLIENT_OPTIONS)
     if forbidden:
-        raise SpecError(f"clientOptions.{forbidden[0]}: TLS and credentials are not a matter of client options")
+        raise SpecError(
+            f"clientOptions.{forbidden[0]}: TLS, credentials and retries are not a matter of client options"
+        )
     # A retry inside the client would hide a rejected request in a long service time.
     options: dict[str, Any] = {"timeout": CLIENT_TIMEOUT_SECONDS, "max_retries": 0, **spec.client_options}
     if spec.tls or spec.ca_file is not None:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from pathlib import Path
 
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.secrets import missing_secret, read_api_key, read_secret, texts_of_key, texts_of_password
-from fairlap_race.contract.specification.race_spec import RaceSpec, TargetSpec
+from fairlap_race.contract.secrets import (
+    by_secrets,
+    missing_secret,
+    read_api_key,
+    read_secret,
+    texts_of_key,
+    texts_of_password,
+)
+from fairlap_race.contract.specification.race_spec import RaceSpec
 from fairlap_race.contract.tls_trouble import TlsTrouble
 from fairlap_race.elasticsearch import evidence
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
@@ -22,14 +28,17 @@ CONNECT_PATIENCE = 60.0
 
 def connect(spec: RaceSpec) -> Connected:
     """Return the way to Elasticsearch, which is not asked yet. Raises FailedError."""
-    if missing := missing_secret(_secrets(spec), spec.namespace):
+    if missing := missing_secret(spec.secret_files, spec.namespace):
         raise FailedError(Reason.SECRET_MISSING, missing)
     try:
         password = None if spec.password_file is None else read_secret(spec.password_file)
         api_key = None if spec.api_key_file is None else read_api_key(spec.api_key_file)
         user = user_name(spec)
     except OSError as error:
-        raise FailedError(Reason.AUTHENTICATION_FAILED, f"the credentials cannot be read: {error}") from error
+        words = by_secrets(f"the credentials cannot be read: {error}", spec.secret_files)
+        raise FailedError(Reason.AUTHENTICATION_FAILED, words) from error
+    if empty := _empty_credential(spec, user, password):
+        raise FailedError(Reason.AUTHENTICATION_FAILED, by_secrets(empty, spec.secret_files))
     certificate, key = spec.certificate_file, spec.certificate_key_file
     try:
         client = ElasticsearchClient(
@@ -38,20 +47,19 @@ def connect(spec: RaceSpec) -> Connected:
         )  # fmt: skip
     except OSError as error:
         files = " or ".join(str(file) for file in (spec.ca_file, certificate, key) if file)
-        raise FailedError(Reason.TLS_UNTRUSTED, f"{files} cannot be used for TLS: {error}") from error
+        words = by_secrets(f"{files} cannot be used for TLS: {error}", spec.secret_files)
+        raise FailedError(Reason.TLS_UNTRUSTED, words) from error
     if api_key:
         return Connected(client, password, api_key, texts_of_key(api_key))
     return Connected(client, password, secrets=texts_of_password(user, password or ""))
 
 
-def _secrets(spec: RaceSpec) -> tuple[tuple[Path | None, str | None], ...]:
-    """Return the files of Secrets that the way to the system under test needs, each with its Secret's name."""
-    about = spec.target or TargetSpec()
-    return (
-        *((path, about.credentials_secret) for path in (spec.user_file, spec.password_file, spec.api_key_file)),
-        *((path, about.certificate_secret) for path in (spec.certificate_file, spec.certificate_key_file)),
-        (spec.ca_file, about.ca_secret),
-    )
+def _empty_credential(spec: RaceSpec, user: str, password: str | None) -> str:
+    """Return in a sentence that user or password are empty, with which Rally would send neither; "" where not so."""
+    if spec.http is not None or password is None or (user and password):
+        return ""
+    file = spec.password_file if user else spec.user_file
+    return f"{file} is empty, and without user and password Rally sends no credentials at all"
 
 
 def look_before(client: ElasticsearchClient, spec: RaceSpec, stop: threading.Event) -> evidence.Before:

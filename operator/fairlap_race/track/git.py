@@ -207,8 +207,7 @@ def _credentials(source: GitSource, secret: Path, home: Path) -> dict[str, str]:
     if source.url.startswith("ssh://"):
         for name in ("ssh-privatekey", "known_hosts"):
             if not (secret / name).is_file():
-                text = f"the secret of the repository has no key {name}, which an ssh:// address needs"
-                raise TrackError(Reason.TRACK_FETCH_FAILED, text)
+                raise _secret_missing(source, f"no key {name}, which an ssh:// address needs")
         options = [
             *("-i", secret / "ssh-privatekey", "-o", "IdentitiesOnly=yes"),
             *("-o", f"UserKnownHostsFile={secret / 'known_hosts'}", "-o", "GlobalKnownHostsFile=/dev/null"),
@@ -225,9 +224,15 @@ def _credentials(source: GitSource, secret: Path, home: Path) -> dict[str, str]:
         ask.chmod(0o700)
         found["GIT_ASKPASS"] = str(ask)
     elif "GIT_SSL_CAINFO" not in found:
-        text = "the secret of the repository has neither password (a token will do) nor ca.crt"
-        raise TrackError(Reason.TRACK_FETCH_FAILED, text)
+        raise _secret_missing(source, "neither password (a token will do) nor ca.crt")
     return found
+
+
+def _secret_missing(source: GitSource, keys: str) -> TrackError:
+    """Return the error for a Secret of which nothing is mounted, or not enough; `keys`: what it has then."""
+    named = source.credentials_secret or "for the repository"
+    text = f"there is no Secret {named} in the Benchmark's namespace, or it has {keys}"
+    return TrackError(Reason.SECRET_MISSING, text)
 
 
 def _fetched(git: _Git, source: GitSource) -> str:

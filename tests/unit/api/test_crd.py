@@ -1,11 +1,14 @@
 """The checked-in CRD is the models', and it is structural."""
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fairlap.api.crd import RESOURCES, Resource, crd, crd_yaml
+from fairlap.api.spec import HEAP_OPTION
 
 each_kind = pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.kind)
 ROOT = Path(__file__).parents[3]
@@ -27,6 +30,8 @@ def test_the_schema_is_structural_and_bounded(resource: Resource) -> None:
 
 def _problems(node: dict[str, Any], path: str) -> list[str]:
     found = [f"{path}: {word}" for word in ("$ref", "title", "anyOf", "allOf", "const") if word in node]
+    if node.get("x-kubernetes-preserve-unknown-fields") and "type" not in node:
+        return found  # anything: the map around it is bounded, its content plan/acceptance bounds
     if not ({"type", "x-kubernetes-int-or-string"} & set(node)):
         found.append(f"{path}: no type")
     if node.get("type") == "array" and "maxItems" not in node:
@@ -57,3 +62,33 @@ def _undescribed(node: dict[str, Any], path: str) -> list[str]:
     for name, child in node.get("properties", {}).items():
         found += _undescribed(child, f"{path}.{name}")
     return found
+
+
+@each_kind
+def test_no_pattern_says_more_to_the_operator_than_to_the_api_server(resource: Resource) -> None:
+    r"""\s, \w and \d are those of Unicode for pydantic, and of ASCII for the API server, which stores the rest."""
+    spec = crd(resource)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    found = set(_patterns(spec))
+    assert len(found) > 5 and {each for each in found if re.search(r"\\[bdsw]", each, re.I)} == set()
+
+
+def _patterns(node: Any) -> Iterator[str]:
+    if isinstance(node, dict) and isinstance(node.get("pattern"), str):
+        yield node["pattern"]
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _patterns(child)
+
+
+@pytest.mark.parametrize(
+    ("option", "sets"),
+    [
+        ("-Xms1g", True),
+        ("-Xmx1g", True),
+        ("-XX:MaxHeapSize=1g", True),
+        ("-Xmn512m", False),
+        ("-XX:MaxHeapFreeRatio=40", False),
+        ("-Dheap=-Xmx1g", False),
+    ],
+)
+def test_the_size_of_the_heap_is_known_from_its_parts(option: str, sets: bool) -> None:
+    assert bool(re.search(HEAP_OPTION, option)) == sets

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from fairlap.api.base import structural_schema
 from fairlap.api.quantity import DURATION, HEAP, LONGEST, PATCH, QUANTITY, parse_duration, parse_heap, parse_quantity
 from fairlap.api.spec import ResourceList
 
@@ -115,3 +116,10 @@ def test_texts_of_any_length_are_refused(text: str) -> None:
     for parse in (parse_quantity, parse_heap):
         with pytest.raises(ValueError, match="write for example"):
             parse(text)
+
+
+def test_a_quantity_below_zero_is_refused_by_the_schema_as_by_the_operator() -> None:
+    schema = structural_schema(ResourceList)["properties"]["cpu"]
+    assert schema["x-kubernetes-int-or-string"] and schema["minimum"] == 0
+    with pytest.raises(ValidationError):
+        ResourceList.model_validate({"cpu": -1})

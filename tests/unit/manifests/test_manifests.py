@@ -520,10 +520,13 @@ GIT = {"url": "https://example.com/tracks.git", "revision": "main", "path": "sho
         ({"volume": {"claimName": "mine", "path": "a/b"}}, "", {"path": "/track/a/b"}),
         ({"name": "geonames"}, "", {"url": SETTINGS.tracks_repository, "revision": SETTINGS.tracks_revision}),
         ({"name": "geonames", "revision": "9.0", "repository": "https://mirror/x"}, "", {"revision": "9.0"}),
-        ({"git": GIT}, "", {"url": GIT["url"], "revision": "main", "credentials": "/run/fairlap/git"}),
+        (
+            {"git": GIT}, "",
+            {"url": GIT["url"], "revision": "main", "credentials": "/run/fairlap/git", "credentialsSecret": "s"},
+        ),
         ({"git": GIT}, "c" * 40, {"revision": "c" * 40}),
     ],
-)
+)  # fmt: skip
 def test_the_runner_is_told_where_the_track_is(track: dict[str, Any], commit: str, told: dict[str, Any]) -> None:
     spec = race_spec(of_track(track), "race-1", SETTINGS, commit)
     written = json.loads(spec.to_json())["track"]
@@ -546,8 +549,53 @@ def test_what_the_track_needs_is_mounted() -> None:
     volumes, mounts = pod(track={"builtin": "log_ingest"}, samples={"claimName": "kept"})
     assert volumes["samples"]["persistentVolumeClaim"] == {"claimName": "kept"} and "readOnly" not in mounts["samples"]
     volumes, mounts = pod(track={"git": GIT})
-    assert volumes["git-credentials"]["secret"] == {"secretName": "s", "defaultMode": 0o440}
+    assert volumes["git-credentials"]["secret"] == {"secretName": "s", "optional": True, "defaultMode": 0o440}
     assert mounts["git-credentials"]["mountPath"] == "/run/fairlap/git" and mounts["git-credentials"]["readOnly"]
+
+
+MINE = {"volume": {"claimName": "mine"}}
+
+
+@pytest.mark.parametrize(
+    ("race", "claims", "paths"),
+    [
+        ({"track": MINE, "corpora": {"claimName": "mine"}, "samples": {"claimName": "mine"}},
+         [{"claimName": "mine"}], {"/track": True, "/corpora": False, "/samples": False}),
+        ({"track": MINE, "samples": {"claimName": "mine"}},
+         [{"claimName": "mine"}], {"/track": True, "/samples": False}),
+        ({"track": MINE, "corpora": {"claimName": "c"}, "samples": {"claimName": "c"}},
+         [{"claimName": "mine", "readOnly": True}, {"claimName": "c"}],
+         {"/track": True, "/corpora": False, "/samples": False}),
+        ({"track": {"builtin": "replay"}, "requests": MINE, "samples": {"claimName": "mine"}},
+         [{"claimName": "mine"}], {"/requests": True, "/samples": False}),
+    ],
+)  # fmt: skip
+def test_a_claim_is_one_volume_however_often_it_is_mounted(
+    race: dict[str, Any], claims: list[dict[str, Any]], paths: dict[str, bool]
+) -> None:
+    """A kubelet mounts one volume of a claim, and the pod would wait for the other for ever."""
+    pod = job(of_track(**race), "race-1", SETTINGS)["spec"]["template"]["spec"]
+    names = [each["name"] for each in pod["volumes"] if "persistentVolumeClaim" in each]
+    assert [each["persistentVolumeClaim"] for each in pod["volumes"] if each["name"] in names] == claims
+    mounts = [each for each in pod["containers"][0]["volumeMounts"] if each["name"] in names]
+    assert {each["mountPath"]: each.get("readOnly", False) for each in mounts} == paths
+
+
+@pytest.mark.parametrize(
+    ("resources", "processes"),
+    [
+        ({}, 2),
+        ({"limits": {"cpu": "3500m", "memory": "2Gi"}}, 3),
+        ({"requests": {"cpu": "8"}, "limits": {"cpu": "500m", "memory": "2Gi"}}, 1),
+        ({"requests": {"cpu": "8"}, "limits": {"memory": "2Gi"}}, 8),
+        ({"requests": {"cpu": "8"}, "limits": {"cpu": 0, "memory": "2Gi"}}, 8),
+        ({"requests": {"cpu": "500m"}, "limits": {"memory": "2Gi"}}, 1),
+        ({"limits": {"memory": "2Gi"}}, 1),
+    ],
+)
+def test_rally_sends_from_as_many_processes_as_it_has_processors(resources: dict[str, Any], processes: int) -> None:
+    asked = of_track({"builtin": "log_ingest"}, **({"resources": resources} if resources else {}))
+    assert race_spec(asked, "race-1", SETTINGS).cores == processes
 
 
 VOLUME = Path("/requests")
@@ -560,7 +608,7 @@ VOLUME = Path("/requests")
         ({"volume": {"claimName": "v", "path": "a/b"}, "file": "x"}, "", RequestsSource(VOLUME / "a/b", file="x")),
         (
             {"git": GIT}, "c" * 40,
-            RequestsSource(git=GitSource(GIT["url"], "c" * 40, "shop", Path("/run/fairlap/git"))),
+            RequestsSource(git=GitSource(GIT["url"], "c" * 40, "shop", Path("/run/fairlap/git"), "s")),
         ),
     ],
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from world import READY, SETTINGS, START, cluster, good_record, is_true, job, later, pod, progress, seen, spec
 
-from fairlap.api.spec import Track
+from fairlap.api.spec import BenchmarkSpec, Track
 from fairlap.api.status import BenchmarkStatus, RaceStatus, Step
 from fairlap.plan.acceptance.accept import objections
 from fairlap.plan.basis.conditions import condition, stamp
@@ -142,6 +142,36 @@ def test_one_whose_comparison_is_over_ends_and_says_what_to_leave_out(finished: 
     assert waits.phase == "Pending", "nobody asks for its turn yet"
 
 
+@pytest.mark.parametrize(
+    ("turn", "kept_for_it", "refused"),
+    [
+        (Turn(may_go=True), False, True),
+        (Turn(may_go=False, ahead=1, behind="ns/x"), False, True),
+        (Turn(may_go=True, led_by="cmp"), False, True),
+        (Turn(may_go=True, led_by="cmp"), True, False),
+        (Turn(may_go=False, led_by="cmp"), True, False),
+        (Turn(may_go=False, led_by="cmp"), False, False),
+        (Turn(may_go=False, led_by="(not there)"), False, False),
+    ],
+    ids=["own", "waiting", "another target", "its race", "its race waiting", "in its name", "not there yet"],
+)
+def test_only_on_the_cluster_that_a_comparison_keeps_for_it_a_race_may_be_raced_again(
+    turn: Turn, kept_for_it: bool, refused: bool
+) -> None:
+    """Tasks of any effect may run there: it would be a way around target.overwrite."""
+    track = {"track": {"configMap": {"name": "t"}}}
+    of = BenchmarkSpec.model_validate({"target": {"hosts": ["https://prod:9200"]}, "race": track, "racedAgain": ["x"]})
+    begun = plan(seen(of=of, turn=turn)).status
+    assert begun.phase == "Pending"
+    todo = plan(seen(begun, of, turn=turn, kept_for_it=kept_for_it)).status
+    assert (todo.phase == "Failed") is refused
+    if refused:
+        assert todo.reason == "InvalidSpec" and todo.message.startswith("racedAgain is what a Comparison writes")
+        assert not is_true(todo, "Accepted")
+    alone = plan(seen(begun, of.model_copy(update={"raced_again": None}), turn=turn)).status
+    assert alone.phase != "Failed"
+
+
 def test_suspend_stops_before_the_next_step_and_gives_up_the_place() -> None:
     status = at("smoke", "Cleaning").model_copy(
         update={"step": None, "finished_step": "smoke", "admitted_time": stamp(START)}
@@ -211,6 +241,26 @@ def test_provisioning_fails_with_a_named_cause(pods: list[Json], seconds: int, r
     todo = plan(seen(status, children=children, now=later(seconds=seconds), warnings=()))
     assert (stage(todo), todo.status.reason, todo.status.failing) == ("Cleaning", reason, True)
     assert words in todo.status.message
+
+
+OF_ECK = 'Elasticsearch.elasticsearch.k8s.elastic.co "bm-race-1" is invalid: spec.nodeSets: needs a master node'
+
+
+def test_a_cluster_that_eck_will_not_build_ends_at_once_with_its_words() -> None:
+    """It makes no pod for it, ever: the place would be held until timeouts.provisioning."""
+    there = Children(elasticsearch=cluster(phase="Invalid", health="unknown"))
+    at_once = seen(at("race-1", "Provisioning"), children=there)
+    assert plan(at_once).look == ("warnings",)
+    invalid = Warned("Elasticsearch", "bm-race-1", "es", "Validation", f"{OF_ECK}. ")
+    others = (invalid._replace(message="a setting is odd"), invalid._replace(reason="Unhealthy", message="no node"))
+    todo = plan(replace(at_once, warnings=(*others, invalid)))
+    assert (stage(todo), todo.status.reason, todo.status.failing) == ("Cleaning", "InvalidSpec", True)
+    assert todo.status.message == f"ECK does not build what elasticsearch asks for: {OF_ECK}"
+    without_words = replace(at_once, warnings=others[1:])
+    waits = plan(without_words)
+    assert (waits.status.failing, waits.wake_in) == (False, 15.0), "its event may come a little later"
+    late = plan(replace(without_words, now=later(seconds=120))).status
+    assert (late.reason, late.message.partition(": ")[2]) == ("InvalidSpec", "its log has the reason")
 
 
 def test_a_pod_that_was_never_made_is_explained_by_the_event() -> None:

@@ -44,6 +44,17 @@ def test_what_cannot_be_read_has_failed() -> None:
     assert is_true(status, "Failed") and not is_true(status, "Complete") and not is_true(status, "Accepted")
 
 
+def test_a_value_that_cannot_be_read_is_told_by_its_field_in_one_line() -> None:
+    with pytest.raises(ValidationError) as caught:
+        BenchmarkSpec.model_validate(
+            {"race": {"resources": {"limits": {"cpu": -1}}}, "elasticsearch": {"version": "9.0.0"}}
+        )
+    ending = unreadable(caught.value)
+    lead = "the specification cannot be read by this version of the operator: spec.race.resources.limits.cpu: "
+    assert ending.reason == Reason.INVALID_SPEC and ending.message.startswith(f"{lead}String should match pattern")
+    assert len(ending.message.splitlines()) == 1
+
+
 def test_what_is_known_is_kept() -> None:
     ending = internal_error(OverflowError("date value out of range"))
     said = last_word(STORED, ending, START)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import threading
@@ -39,7 +40,8 @@ def gate(connect: Connect, name: str, wait: bool, timeout: float | None) -> int:
     """Print the verdict and the gates of the Comparison `name`; return the exit code.
 
     Raises UsageError for a name that is not there, CliError with the code of a time-out, and with that for "cannot be
-    told" where no cluster answers or anything else goes wrong: only a regression may look like one.
+    told" where no cluster answers (with `wait` it is asked again) or anything else goes wrong: only a regression may
+    look like one.
     """
     try:
         return _gate(connect, name, wait, timeout)
@@ -55,9 +57,7 @@ def gate(connect: Connect, name: str, wait: bool, timeout: float | None) -> int:
 
 def _gate(connect: Connect, name: str, wait: bool, timeout: float | None) -> int:
     connection = connect()
-    comparison = connection.comparison(name)
-    if wait and not is_over(comparison):
-        comparison = _followed(connection, name, timeout)
+    comparison = _followed(connection, name, timeout) if wait else connection.comparison(name)
     for line in verdict_lines(comparison):
         _print_line(line, sys.stdout)
     if not is_over(comparison):
@@ -103,25 +103,43 @@ def verdict_lines(comparison: Mapping[str, Any]) -> list[str]:
 def _followed(connection: Connection, name: str, timeout: float | None) -> Json:
     """Return the Comparison at its end and show its progress meanwhile; `timeout` in seconds, None: without end.
 
-    Raises CliError, with the code of a time-out when the time is over first.
+    What is not answered is asked again. Raises UnknownNameError, and CliError, with the code of a time-out when the
+    time is over first.
     """
-    began, stop, shown = time.monotonic(), threading.Event(), ""
+    began, stop = time.monotonic(), threading.Event()
+    newest: Json | None = None
+    failure = shown = ""
     try:
-        for change in connection.comparison_changes(stop):
+        # Before anything is watched it is asked for by its name: it may be over, or not there.
+        for change in itertools.chain((None,), connection.comparison_changes(stop)):
             if change is not None and change["metadata"]["name"] == name:
-                if change.get("deleted"):
-                    raise CliError(f"the Comparison {name} was deleted")
-                if is_over(change):
-                    return change
-                progress = one_line(str(bm.status(change).get("progress") or ""))
-                if progress != shown:
-                    _print_line(f"{name}: {progress}", sys.stderr)
-                    shown = progress
+                newest = change
+            elif change is None and newest is None:
+                newest, failure = _found_or_failure(connection, name)
+            if newest is not None and is_over(newest):
+                return newest
+            if newest is not None and newest.get("deleted"):
+                raise CliError(f"the Comparison {name} was deleted")
+            progress = one_line(bm.progress(newest, datetime.now(UTC)) if newest is not None else failure)
+            if bm.without_percent(progress) != shown:
+                shown = bm.without_percent(progress)
+                _print_line(f"{name}: {progress}", sys.stderr)
             if timeout is not None and time.monotonic() - began > timeout:
-                raise CliError(f"{name} is not at an end after {timeout:g} s; it goes on in the cluster", TIMED_OUT)
+                how = "; it goes on in the cluster" if bm.status(newest or {}).get("progress") else f": {progress}"
+                raise CliError(f"{name} is not at an end after {timeout:g} s{how}", TIMED_OUT)
     finally:
         stop.set()
     raise CliError(f"nothing more was heard of {name} before its end; it goes on in the cluster")
+
+
+def _found_or_failure(connection: Connection, name: str) -> tuple[Json | None, str]:
+    """Return the Comparison, or why it cannot be had just now; raises UnknownNameError where there is none."""
+    try:
+        return connection.comparison(name), ""
+    except UnknownNameError:
+        raise
+    except CliError as error:
+        return None, f"nothing is known of it yet: {error}"
 
 
 def _print_line(text: str, out: TextIO) -> None:

@@ -9,11 +9,12 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from fairlap.api.base import Api
+from fairlap.api.base import Api, structural_schema
 from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.names import (
     API_VERSION,
@@ -166,11 +167,32 @@ def _name_refusals(name: str, most: int, *, built: bool) -> list[str]:
 
 def _read(model: type[Spec], manifest: Json) -> tuple[Spec | None, list[str]]:
     """Return a manifest's spec, None where it is none, and a sentence for each thing that is wrong then."""
+    written = _without_dropped_nulls(manifest.get("spec") or {}, _schema(model))
     try:
         # By the names that the API server knows, and of the types that it takes: it would drop or refuse any other.
-        return model.model_validate(manifest.get("spec") or {}, by_alias=True, by_name=False, strict=True), []
+        return model.model_validate(written, by_alias=True, by_name=False, strict=True), []
     except ValidationError as error:
         return None, [field_refusal(detail) for detail in error.errors(include_url=False)]
+
+
+@cache
+def _schema(model: type[Api]) -> Json:
+    return structural_schema(model)
+
+
+def _without_dropped_nulls(value: Any, schema: Json) -> Any:
+    """Return a value without each null that the API server drops, or takes the default for; elsewhere null stays."""
+    if isinstance(value, list):
+        return [_without_dropped_nulls(item, schema.get("items", {})) for item in value]
+    if not isinstance(value, dict) or not schema:
+        return value
+    fields, others = schema.get("properties", {}), schema.get("additionalProperties")
+    of = {key: fields.get(key, others) for key in value}
+    return {
+        key: _without_dropped_nulls(item, of[key] or {})
+        for key, item in value.items()
+        if item is not None or of[key] is None or of[key].get("nullable")
+    }
 
 
 def _refused_by_all(variants: Sequence[ResolvedVariant]) -> list[str]:

@@ -19,7 +19,7 @@ from fairlap.cli.edge.printable import one_line, print_text
 from fairlap.cli.edge.screen import Screen
 from fairlap.cli.tables import report
 from fairlap.cli.tables.comparison_end import end_lines
-from fairlap.plan.lifetimes.rerun import ASKED, announced, objection
+from fairlap.plan.lifetimes.rerun import ASKED, announced, objection, requested_value, was_made_for
 
 Json = dict[str, Any]
 Id = tuple[str, str]
@@ -82,17 +82,35 @@ def rerun(connection: Connection, name: str, wait: bool, timeout: float | None) 
     value = f"{time.time():.3f}"
     there = connection.annotate(name, ASKED, value)
     deadline = time.monotonic() + _ANSWER_SECONDS
-    while (upcoming := announced(there, value)) is None or not _exists(connection, upcoming.name):
+    while not (made := _rerun_of(connection, there, value)):
+        if requested_value(there) is None:
+            describe = f"kubectl describe {PLURAL} {name} -n {connection.namespace}{connection.context}"
+            raise CliError(f"the operator would not run {name} again: {describe} says why")
         if time.monotonic() > deadline:
-            raise CliError(f"the operator has not answered within {_ANSWER_SECONDS} s: see whether it runs")
+            return _wait(connection, [(KIND, _announced_name(there, value))], wait, timeout)
         time.sleep(0.5)
         there = connection.benchmark(name)
-    print_text(f"benchmark/{upcoming.name} created")
-    return _wait(connection, [(KIND, upcoming.name)], wait, timeout)
+    print_text(f"benchmark/{made} created")
+    return _wait(connection, [(KIND, made)], wait, timeout)
 
 
-def _exists(connection: Connection, name: str) -> bool:
-    return name in (each["metadata"]["name"] for each in connection.benchmarks())
+def _announced_name(benchmark: Json, value: str) -> str:
+    """Return, and tell, the name of what the operator cannot create yet; raises CliError where none is announced."""
+    upcoming = announced(benchmark, value)
+    if upcoming is None:
+        raise CliError(f"the operator has not answered within {_ANSWER_SECONDS} s: see whether it runs")
+    print_text(
+        f"benchmark/{upcoming.name} is announced and not created yet, say while a quota is full: the operator goes on "
+        "trying, and its log says what is in the way",
+        sys.stderr,
+    )
+    return upcoming.name
+
+
+def _rerun_of(connection: Connection, benchmark: Json, value: str) -> str:
+    """Return the name of the Benchmark that this value had the operator make; "" while there is none."""
+    made = (bm.name(each) for each in connection.benchmarks() if was_made_for(each, benchmark, value))
+    return next(made, "")
 
 
 def _accepted(connection: Connection, objects: Sequence[Json], show: bool) -> bool:
@@ -138,8 +156,9 @@ def _follow(connection: Connection, ids: Sequence[Id], timeout: float | None) ->
     screen = Screen(sys.stdout)
     try:
         for change in connection.changes(stop, tuple(dict.fromkeys(kind for kind, _ in ids))):
-            if change is not None and _id(change) in ids:
-                if change.get("deleted"):
+            # One that is over stays as it was: it may expire, or be made anew, while others go on.
+            if change is not None and _id(change) in ids and not is_over(seen.get(_id(change), {})):
+                if change.get("deleted") and not is_over(change):
                     raise CliError(f"the {change['kind']} {bm.name(change)} was deleted")
                 seen[_id(change)] = change
             screen.show([seen[each] for each in ids if each in seen])

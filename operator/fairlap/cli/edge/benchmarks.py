@@ -81,5 +81,5 @@ def progress_line(benchmark: Benchmark, width: int = 0) -> str:
 
 
 def without_percent(line: str) -> str:
-    """Return a progress line without its percentage, so that a log shows each task once."""
-    return re.sub(r"\s*\d+\s*%", "", line)
+    """Return a progress line without the percentage of a task, which ends it: by this a log knows what is new."""
+    return re.sub(r" \d+ %$", "", line)

@@ -22,6 +22,10 @@ from fairlap.cli.edge.transport import Transport
 Json = dict[str, Any]
 FIELD_MANAGER = "fairlap"
 _BACKOFF_SECONDS = 2.0
+_REFUSED = (401, 403, 404)
+"""what asking once more mends only where the API server has just started, which then says it of anything"""
+_REFUSALS = 30
+"""in a row: what is refused for about a minute is believed to be"""
 _UNKNOWN_KIND = ("could not find the requested resource", "page not found")
 """What the API server answers for a path that no kind has."""
 _VERB = {KIND: "results", COMPARISON_KIND: "report"}
@@ -158,8 +162,8 @@ class Connection:
         """Yield each object of the kinds in the namespace now and whenever it changes.
 
         A deleted one has the key "deleted". Yields None about every second when nothing changed, and ends when `stop`
-        is set. A watch that ends is begun anew, and an API server that does not answer is asked again; one that refuses
-        raises RefusedError.
+        is set. A watch that ends is begun anew, and an API server that does not answer is asked again; one that has
+        refused for about a minute raises RefusedError.
         """
         found: queue.Queue[Json | RefusedError] = queue.Queue()
         # In threads, so that a clock can go on while nothing is heard.
@@ -181,6 +185,7 @@ class Connection:
 
     def _watch(self, kind: str, found: queue.Queue[Json | RefusedError], stop: threading.Event) -> None:
         there: dict[str, Json] = {}
+        refusals = 0
         while not stop.is_set():
             try:
                 listed = self._listed(kind)
@@ -200,12 +205,15 @@ class Connection:
                     else:
                         there[change["metadata"]["name"]] = change
                     found.put(change)
+                refusals = 0
             except RefusedError as error:
-                if error.status in (401, 403, 404):
+                refusals = refusals + 1 if error.status in _REFUSED else 0
+                if refusals == _REFUSALS:
                     found.put(error)
                     return
             except (CliError, ValueError, KeyError) as error:
                 logging.getLogger(__name__).info("the watch is begun anew: %s", error)
+                refusals = 0
             time.sleep(_BACKOFF_SECONDS)
 
     def _resource(self, manifest: Json) -> Any:

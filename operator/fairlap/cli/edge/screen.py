@@ -28,10 +28,10 @@ class Screen:
             self._redraw(benchmarks)
             return
         for benchmark in benchmarks:
-            line = bm.without_percent(bm.progress_line(benchmark))
-            which = str(benchmark.get("kind")), bm.name(benchmark)
-            if line != self._shown.get(which):
-                self._shown[which] = line
+            line, which = bm.progress_line(benchmark), (str(benchmark.get("kind")), bm.name(benchmark))
+            what = bm.without_percent(line)
+            if what != self._shown.get(which):
+                self._shown[which] = what
                 write_shown(f"{self._clock()}{line}\n", self._out)
 
     def _clock(self) -> str:

@@ -12,7 +12,7 @@ from fairlap.plan.verdict import applied_settings
 from fairlap.settings import Settings
 from fairlap_race.contract.index_settings import flatten
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.specification.race_spec import KEY_PER_CLIENT
+from fairlap_race.contract.specification.race_spec import KEY_PER_CLIENT, OPERATORS_CLIENT_OPTIONS
 
 
 class Objection(NamedTuple):
@@ -28,14 +28,12 @@ SpecCheck = Callable[[BenchmarkSpec], Iterator[Objection]]
 _ECK_SETTINGS = (
     "cluster.name", "discovery.zen.minimum_master_nodes", "discovery.seed_hosts", "discovery.seed_providers",
     "discovery.zen.ping.unicast.hosts", "cluster.initial_master_nodes", "network.host", "network.publish_host",
-    "http.publish_host", "path.data", "path.logs", "xpack.security.authc.reserved_realm.enabled",
+    "http.publish_host", "node.name", "path.data", "path.logs", "xpack.security.authc.reserved_realm.enabled",
     "xpack.security.enabled", "xpack.security.http.ssl", "xpack.security.transport.ssl",
 )  # fmt: skip
-_CREDENTIALS = (
-    "basic_auth_user", "basic_auth_password", "api_key", "bearer_auth", "use_ssl", "verify_certs", "ca_certs",
-    "client_cert", "client_key", "ssl_context", "hosts", "max_retries", "retry_on_timeout", "retry_on_status",
-)  # fmt: skip
 _LABEL = re.compile("[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_IPV4 = re.compile(r"([0-9]{1,3}[.]){3}[0-9]{1,3}")
+"""what Rally takes for one"""
 _PART_OF_PREFIX = re.compile("[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _LONGEST_PREFIX = 253
 _A_KEY = "write letters, digits, -, _ and ., for example disktype, or with a prefix example.com/disktype"
@@ -158,16 +156,30 @@ def _config_leaves_eck_alone(spec: BenchmarkSpec) -> Iterator[Objection]:
             )
 
 
+def _texts_are_seen(spec: BenchmarkSpec) -> Iterator[Objection]:
+    """Yield each text with a character that looks like a blank or like nothing, as what is copied from a page has."""
+    track, requests = spec.race.track, spec.race.requests
+    options = spec.elasticsearch.jvm_options if spec.elasticsearch else []
+    texts = {f"elasticsearch.jvmOptions[{number}]": option for number, option in enumerate(options)}
+    texts["race.track.git.url"] = track.git.url if track and track.git else ""
+    texts["race.track.repository"] = (track.repository if track else None) or ""
+    texts["race.requests.git.url"] = requests.git.url if requests and requests.git else ""
+    for field, text in texts.items():
+        if unseen := next((char for char in text if not char.isprintable()), ""):
+            words = f"{field} has the character U+{ord(unseen):04X}, which nobody sees: type that part anew"
+            yield Objection(Reason.INVALID_SPEC, words)
+
+
 def _index_settings_make_sense(spec: BenchmarkSpec) -> Iterator[Objection]:
     for message in applied_settings.objections(spec):
         yield Objection(Reason.INVALID_SPEC, message)
 
 
 def _client_options_hold_no_credentials(spec: BenchmarkSpec) -> Iterator[Objection]:
-    for key in sorted(set(spec.race.client_options) & set(_CREDENTIALS)):
+    for key in sorted(set(spec.race.client_options) & OPERATORS_CLIENT_OPTIONS):
         yield Objection(
             Reason.INVALID_SPEC,
-            f"race.clientOptions sets {key}, which the operator sets itself (credentials and TLS come from "
+            f"race.clientOptions sets {key}, which is not for a user to set (credentials and TLS come from "
             "secrets, hidden retries are off); remove it",
         )
 
@@ -183,6 +195,18 @@ def _key_per_client_has_a_password(spec: BenchmarkSpec) -> Iterator[Objection]:
             f"race.clientOptions sets {KEY_PER_CLIENT}, and Rally makes such keys with user and password only: write "
             "target.credentialsSecret or target.elasticUserSecret, or leave the option out",
         )
+
+
+def _timeout_is_a_number_of_seconds(spec: BenchmarkSpec) -> Iterator[Objection]:
+    """Yield what Rally would drop, or give to its client as no time at all; it has one name of its own for it."""
+    options = spec.race.client_options
+    if "request_timeout" in options:
+        words = "race.clientOptions sets request_timeout, which Rally calls timeout: write it as timeout"
+        yield Objection(Reason.INVALID_SPEC, words)
+    wanted = options.get("timeout", 1)
+    if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not wanted > 0:
+        words = f"race.clientOptions.timeout is {str(wanted)[:40]!r}: write seconds as a number, for example 60"
+        yield Objection(Reason.INVALID_SPEC, words)
 
 
 def _telemetry_params_are_of_a_device(spec: BenchmarkSpec) -> Iterator[Objection]:
@@ -231,6 +255,18 @@ def _hosts_are_addresses(spec: BenchmarkSpec) -> Iterator[Objection]:
         yield Objection(Reason.INVALID_SPEC, words)
 
 
+def _names_and_addresses_are_not_mixed(spec: BenchmarkSpec) -> Iterator[Objection]:
+    """Yield what Rally refuses when it has begun: it verifies the certificates of the one or of the other."""
+    hosts = spec.target.hosts if spec.target and not spec.over_http else []
+    names = [host.partition("://")[2].rpartition(":")[0] for host in hosts if host.startswith("https://")]
+    if len({_IPV4.fullmatch(name) is None for name in names}) > 1:
+        words = (
+            "target.hosts has names and IP addresses, and Rally verifies the certificates of either alone: write a "
+            "name for each host, or the address of each"
+        )
+        yield Objection(Reason.INVALID_SPEC, words)
+
+
 def _is_ipv6(address: str) -> bool:
     try:
         ipaddress.IPv6Address(address)
@@ -260,12 +296,15 @@ CHECKS: tuple[SpecCheck, ...] = (
     _requests_within_limits,
     _scheduling_is_kubernetes,
     _config_leaves_eck_alone,
+    _texts_are_seen,
     _index_settings_make_sense,
     _client_options_hold_no_credentials,
     _key_per_client_has_a_password,
+    _timeout_is_a_number_of_seconds,
     _telemetry_params_are_of_a_device,
     _nothing_of_rally_over_http,
     _rates_are_those_of_the_steps,
     _hosts_are_addresses,
+    _names_and_addresses_are_not_mixed,
 )
 """All but those that ask what an installation has."""

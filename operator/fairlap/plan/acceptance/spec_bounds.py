@@ -28,7 +28,7 @@ _LARGEST = {"cpu": "1000", "memory": "64Ti"}
 _LARGEST_VOLUME = "1Pi"
 _LEAST_BYTES = 1 << 20
 _LEAST_LIMIT_BYTES = 1 << 10
-"""of a directory that may be too small on purpose, to see what happens"""
+"""of what may be too small on purpose, to see what happens"""
 
 
 def objections(spec: BenchmarkSpec) -> Iterator[str]:
@@ -85,7 +85,11 @@ def _too_small(spec: BenchmarkSpec) -> Iterator[str]:
 
     A request of nothing is one: it leaves the scheduler free.
     """
-    needed = {"race.resources.limits.memory": (spec.race.resources.limits.memory, "2Gi")}
+    corpora = spec.race.corpora
+    needed = {
+        "race.resources.limits.memory": (spec.race.resources.limits.memory, "2Gi"),
+        "race.corpora.maxSize": (corpora.max_size if corpora else None, "200Gi"),
+    }
     asked = {"race.resources.requests.memory": (spec.race.resources.requests.memory, "2Gi")}
     if built := spec.elasticsearch:
         ephemeral = built.storage.ephemeral
@@ -99,7 +103,7 @@ def _too_small(spec: BenchmarkSpec) -> Iterator[str]:
         size = parse_quantity(text) if text is not None else _LEAST_BYTES
         if size == 0 and field in needed:
             yield f"{field} {text} is nothing: write for example {instead}"
-        elif 0 < size < (least := _LEAST_LIMIT_BYTES if field.endswith(".sizeLimit") else _LEAST_BYTES):
+        elif 0 < size < (least := _LEAST_LIMIT_BYTES if field.endswith((".sizeLimit", ".maxSize")) else _LEAST_BYTES):
             bound = "1Mi" if least == _LEAST_BYTES else "1Ki"
             yield f"{field} {text} is {size:.6g} bytes, less than {bound}: write for example {instead}"
 
@@ -110,7 +114,7 @@ def _too_long_a_sweep(spec: BenchmarkSpec) -> Iterator[str]:
     if seconds > most:
         yield (
             f"race.sweep takes {seconds:.0f} s at least, and timeouts.race is {spec.timeouts.race}: write fewer or "
-            "shorter steps, or a longer time there"
+            "shorter steps or intervals, or a longer time there"
         )
     elif race.load and not race.sweep and not race.capacity and race.load.least_seconds > most:
         yield (

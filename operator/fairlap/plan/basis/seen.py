@@ -95,6 +95,8 @@ class Seen:
     """the uids of those that the same Comparison keeps: they are raced one at a time, and may share machines"""
     kept_on: tuple[str, ...] = ()
     """machines of the cluster that it races on, where its Comparison keeps that: none of its own pods is there"""
+    kept_for_it: bool = False
+    """whether its target is a cluster that its Comparison, which is there, keeps for its races"""
     others_race: bool = False
     """whether somebody else holds a place for races, whose pods may have the processors that it finds taken"""
     strangers_race: bool = False

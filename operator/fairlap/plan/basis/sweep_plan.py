@@ -92,16 +92,17 @@ def allowed_errors(race: Race) -> Mapping[str, float]:
 
 
 def least_seconds(sweep: Sweep, load: RequestLoad | None = None, *, steady: bool = False) -> float:
-    """Return how long the steps take at least, their warm-ups and intervals included; 0 where the task ends itself.
+    """Return how long the steps take at least, their warm-ups and intervals included.
 
-    `steady`: each that warms up does so until it is settled.
+    Where the task ends itself these are the intervals alone. `steady`: each that warms up does so until it is settled.
     """
     planned = sweep_spec(sweep, "", load)
-    if planned is None or planned.duration_seconds is None:
+    if planned is None:
         return 0.0
     steps = len(planned.steps)
     warmup = _warmup(planned.warmup_seconds, steady=steady)
-    return steps * (planned.duration_seconds + warmup) + (steps - 1) * planned.interval_seconds
+    sending = 0.0 if planned.duration_seconds is None else planned.duration_seconds + warmup
+    return steps * sending + (steps - 1) * planned.interval_seconds
 
 
 def _warmup(seconds: float, *, steady: bool) -> float:

@@ -46,14 +46,14 @@ def expectation(variants: int, expected: Expected) -> str:
 
 
 def outlook(spec: ComparisonSpec, status: ComparisonStatus) -> str:
-    """Return what is raced next, how many blocks count, and how long the others take at most once that is known."""
+    """Return what is raced next, how many blocks count, and how long the others take if all of them do, once known."""
     there, most = len(counting(status.blocks)), most_blocks(spec.design)
     text = f"{next_title(spec, status.blocks)} is next, {there} {'blocks count' if there != 1 else 'block counts'}"
     minutes = status.expected.minutes if status.expected else None
     if minutes is None:
         return text
     left = minutes * (most - there) / most
-    return f"{text}, {expected_time(left)} of races at most"
+    return f"{text}, {expected_time(left)} of races at most without those raced again"
 
 
 def next_number(blocks: Iterable[Block]) -> int:

@@ -4,6 +4,7 @@ The Benchmark of the preparation keeps its cluster; those of the blocks have it 
 Comparison is over, or when another preparation takes its place.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -84,6 +85,18 @@ def machines_of_kept(target: Target | None, namespace: str, built_on: Mapping[st
 
 def _hosts(kept_by: str, namespace: str) -> list[str]:
     return [f"https://{object_name(kept_by, _ITS_RACE)}-es-http.{namespace}.svc:{_PORT}"]
+
+
+def is_kept_for(comparison: str, target: Target | None, namespace: str) -> bool:
+    """Return whether a target is, by its name, a cluster that this Comparison of the namespace keeps for its races.
+
+    So it is also when it is gone: then the race fails for that, and the cluster is built anew.
+    """
+    if target is None:
+        return False
+    kept_by = target.hosts[0].removeprefix("https://").partition(f"-{_ITS_RACE}-es-http.")[0]
+    of_preparation = re.fullmatch(rf"{re.escape(comparison)}-{PREPARATION}[a-z](-[0-9]+)?", kept_by)
+    return of_preparation is not None and list(target.hosts) == _hosts(kept_by, namespace)
 
 
 def facts_on_kept_cluster(built: Mapping[str, str], raced: Mapping[str, str]) -> dict[str, str]:

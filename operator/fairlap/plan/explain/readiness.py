@@ -17,6 +17,11 @@ class Lacking(NamedTuple):
     """whether it is Elasticsearch's own health, as ECK tells it"""
 
 
+def is_refused(elasticsearch: Json | None) -> bool:
+    """Return whether ECK will not build a cluster: without its webhook that is how it answers to a spec it refuses."""
+    return bool(((elasticsearch or {}).get("status") or {}).get("phase") == "Invalid")
+
+
 def find_lacking(children: Children, nodes: int) -> Lacking | None:
     """Return what the cluster still lacks, or None when it is ready.
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from fairlap.api.base import LONGEST_TEXT, Json
+from fairlap.api.kinds import ELASTICSEARCH
 from fairlap.plan.basis.conditions import moment
 from fairlap.plan.basis.seen import Seen, Warned
 from fairlap.plan.basis.steps import object_name
@@ -14,6 +15,8 @@ from fairlap_race.contract.untrusted import parse_time
 
 _REFUSED = "FailedCreate"
 _POD_SECURITY = "violates PodSecurity"
+_VALIDATION = "Validation"  # ECK's reason for what it finds in a spec, be it refused or only warned of
+_INVALID = " is invalid: "
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 
@@ -82,6 +85,13 @@ def find_refusal(warnings: Sequence[Warned], owners: Sequence[str]) -> Trouble |
             message = f"{warned.kind} {warned.name}: {warned.reason}: {warned.message.rstrip('. ')}"
             return Trouble(Reason.POD_REFUSED, message, final=_POD_SECURITY in warned.message)
     return None
+
+
+def find_objection(warnings: Sequence[Warned]) -> str:
+    """Return ECK's newest words about a cluster that it will not build, "" when it has not said any."""
+    about_spec = [it.message for it in warnings if (it.kind, it.reason) == (ELASTICSEARCH.kind, _VALIDATION)]
+    words = min(about_spec, key=lambda it: _INVALID not in it, default="")
+    return words.rstrip(". ")
 
 
 def why_not_ready(warnings: Sequence[Warned], pods: Sequence[Json], wanted: int, owners: Sequence[str]) -> str:

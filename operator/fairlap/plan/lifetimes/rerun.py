@@ -88,11 +88,14 @@ def first_uid(benchmark: Mapping[str, Any]) -> str:
 
 
 def free_name(first: str, taken: Collection[str]) -> str:
-    """Return the first of FIRST-2, FIRST-3 … that is not taken; a long name is cut so that the number fits."""
+    """Return the first of FIRST-2, FIRST-3 … that is not taken; a long name is cut so that the number fits.
+
+    Where it is cut no dash or dot is left: what stands on a side of a dot must end in a letter or a digit.
+    """
     number = 2
     while True:
         suffix = f"-{number}"
-        name = f"{first[: MAX_NAME - len(suffix)].rstrip('-')}{suffix}"
+        name = f"{first[: MAX_NAME - len(suffix)].rstrip('-.')}{suffix}"
         if name not in taken:
             return name
         number += 1

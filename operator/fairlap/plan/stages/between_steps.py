@@ -57,6 +57,13 @@ def _keep_back(seen: Seen, upcoming: str) -> Plan | None:
     if spec.suspend:
         text = f"suspended before {title(spec, upcoming)}"
         return Plan(update(seen.status, phase="Pending", progress=text, admitted_time=None))
+    if spec.target and spec.raced_again and not _may_race_again(seen):
+        text = (
+            "racedAgain is what a Comparison writes for its races on a cluster that it keeps for them, and the target "
+            "is none such: leave racedAgain out"
+        )
+        refused = Observation(ConditionType.ACCEPTED, False, Reason.INVALID_SPEC, text)
+        return end_failed(seen, Reason.INVALID_SPEC, text, refused)
     if not seen.turn.leader_over:
         return None
     text = (
@@ -64,6 +71,12 @@ def _keep_back(seen: Seen, upcoming: str) -> Plan | None:
         "not have its metadata.ownerReferences"
     )
     return end_failed(seen, Reason.INVALID_SPEC, text)
+
+
+def _may_race_again(seen: Seen) -> bool:
+    """Return whether one on a target may still be a race on a kept cluster, where tasks of any effect may run."""
+    # Anybody may write an owner: what waits for that one's turn does nothing yet.
+    return seen.kept_for_it or (bool(seen.turn.led_by) and not seen.turn.may_go)
 
 
 def _after_all_steps(seen: Seen) -> Plan:

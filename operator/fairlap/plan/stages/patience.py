@@ -7,8 +7,9 @@ from fairlap.api.status import Step
 from fairlap.plan.basis.conditions import moment
 from fairlap.plan.basis.deadline import Deadline, is_ahead
 from fairlap.plan.basis.seen import Plan, Seen
+from fairlap.plan.explain.readiness import is_refused
 from fairlap.plan.explain.trouble import Trouble
-from fairlap.plan.explain.warned import find_refusal
+from fairlap.plan.explain.warned import find_objection, find_refusal
 from fairlap.plan.failure import fail, fail_with_log
 from fairlap.plan.room import RoomSearch, give_way
 from fairlap_race.contract.reasons import Reason
@@ -44,6 +45,20 @@ def stage_deadline(
 def pull_deadline(stage: Deadline, trouble: Trouble | None) -> Deadline:
     """Return the deadline of a trouble that is no lack of room: before the pod had its machine, nothing could fail."""
     return Deadline(max(stage.since, (trouble and trouble.since) or stage.since), PULL_PATIENCE)
+
+
+def cluster_refused(seen: Seen, step: Step) -> Plan | None:
+    """Return the plan for a cluster that ECK will not build: to ask for its words, or to fail with them; else None."""
+    if not is_refused(seen.children.elasticsearch):
+        return None
+    if seen.warnings is None:
+        return Plan(seen.status, look=("warnings",))
+    words = find_objection(seen.warnings)
+    # Its event may show a little after its status; who may not read events never sees it.
+    if not words and not stage_deadline(seen, step, PULL_PATIENCE).passed(seen.now):
+        return None
+    told = words or "its log has the reason"
+    return fail(seen, Reason.INVALID_SPEC, f"ECK does not build what elasticsearch asks for: {told}")
 
 
 def pods_refused(seen: Seen, step: Step, missing: bool, owner: str) -> Plan | None:

@@ -19,7 +19,14 @@ from fairlap.plan.explain.trouble import (
 from fairlap.plan.explain.warned import find_refusal
 from fairlap.plan.failure import fail_if_refused, fail_unready
 from fairlap.plan.room import give_lost_place_up, look_again_in, room_search
-from fairlap.plan.stages.patience import fail_or_give_way, pods_refused, pull_deadline, stage_deadline, until_pods
+from fairlap.plan.stages.patience import (
+    cluster_refused,
+    fail_or_give_way,
+    pods_refused,
+    pull_deadline,
+    stage_deadline,
+    until_pods,
+)
 from fairlap.plan.transition import enter, one_line, update
 
 
@@ -33,7 +40,7 @@ def provisioning(seen: Seen, step: Step) -> Plan:
     made = there["metadata"].get("creationTimestamp") if there else None
     deadline = stage_deadline(seen, step, allowed, begun=there is not None, at=made)
     room = room_search(seen, deadline)
-    if over := fail_if_refused(seen) or give_lost_place_up(seen, step, allowed):
+    if over := fail_if_refused(seen) or give_lost_place_up(seen, step, allowed) or cluster_refused(seen, step):
         return over
     found = find_lacking(children, wanted.nodes)
     lacking = children.foreign or (found.phrase if found else "")

@@ -24,7 +24,7 @@ from fairlap.plan.comparison.kept_clusters import still_needs_cluster
 from fairlap.plan.lifetimes import expiry, rerun, rerun_history
 from fairlap.plan.lifetimes.keep import has_kept_cluster, kept_until
 from fairlap.queue.summary import leader_uid
-from fairlap.runtime.beside.last_word import INTERNAL_ERRORS, REMOVED, delete_children
+from fairlap.runtime.beside.last_word import REMOVED, Doing, count_unforeseen, delete_children
 from fairlap.runtime.objects.ownership import owner_uid
 from fairlap.runtime.objects.project import bounded_copy, ended_run
 from fairlap.runtime.objects.reads import find_run, list_children
@@ -61,7 +61,7 @@ class Chores:
     def look(self, benchmark: Mapping[str, Any]) -> None:
         """Begin what a Benchmark needs and nobody does yet; what cannot be made sense of is counted and left alone."""
         now = datetime.now(UTC)
-        needs: Iterable[tuple[str, Callable[[Mapping[str, Any]], object], Work]] = (
+        needs: Iterable[tuple[Doing, Callable[[Mapping[str, Any]], object], Work]] = (
             ("keep", lambda benchmark: kept_until(benchmark, now), self._remove_kept),
             ("leftover", self._find_leftover, self._remove_leftover),
             ("expire", lambda benchmark: expiry.is_due(benchmark, now), self._expire),
@@ -73,7 +73,7 @@ class Chores:
                 if need(benchmark) is not None:
                     self._begin(expiry.summary_for_expiry(benchmark) if kind == "expire" else benchmark, kind, work)
             except Exception:  # who called has others to look after
-                INTERNAL_ERRORS.labels(kind).inc()
+                count_unforeseen(kind)
                 log.exception("%s of %s was left alone", kind, benchmark["metadata"]["name"])
 
     def forget(self, uid: str) -> None:
@@ -99,7 +99,7 @@ class Chores:
         if key in self._tasks:
             return
         # A rerun that was refused is not made anew: the run that it made may have been deleted meanwhile.
-        doing = _patiently(work, bounded_copy(benchmark), again=kind != "rerun")
+        doing = do_patiently(work, bounded_copy(benchmark), again=kind != "rerun")
         task = asyncio.create_task(doing, name=f"{kind} {key[0]}")
         self._tasks[key] = task
         task.add_done_callback(lambda _: self._tasks.pop(key, None))
@@ -310,8 +310,11 @@ async def _wait_until(due: datetime) -> None:
         await asyncio.sleep(min(left, _LOOK_AGAIN_SECONDS))
 
 
-async def _patiently(work: Work, benchmark: Json, *, again: bool) -> None:
-    """Do the work until it is done; `again`: even what was refused, for a webhook or a policy may change its mind."""
+async def do_patiently(work: Work, benchmark: Json, *, again: bool) -> None:
+    """Do the work until it is done, whatever goes wrong with the API server.
+
+    `again`: even what was refused, for a webhook or a policy may change its mind.
+    """
     failures, told = 0, False
     while True:
         try:
@@ -329,7 +332,7 @@ async def _patiently(work: Work, benchmark: Json, *, again: bool) -> None:
                 told = True
             await asyncio.sleep(pause * random.uniform(0.7, 1.3))  # noqa: S311 - jitter, not a secret
         except Exception:  # else asyncio would tell of it only when the task is thrown away
-            INTERNAL_ERRORS.labels("chore").inc()
+            count_unforeseen("chore")
             log.exception("given up for %s", benchmark["metadata"]["name"])
             return
         else:

@@ -3,26 +3,38 @@
 import logging
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 from prometheus_client import Counter
 
 from fairlap.api.base import Json
 from fairlap.api.kinds import ELASTICSEARCH, JOB
-from fairlap.api.names import API_VERSION, KIND, UID_LABEL
+from fairlap.api.names import KIND, UID_LABEL
 from fairlap.api.phases import is_over
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan.explain.leftover import name_leftover
 from fairlap.plan.unforeseen import Ending, last_word
 from fairlap.runtime.objects.reads import find_run, list_children
+from fairlap.runtime.objects.writes import replace_status
 
 log = logging.getLogger(__name__)
 REMOVED: Final = (ELASTICSEARCH.kind, JOB.kind)
 """the kinds of what a Benchmark builds, and its end removes"""
+Doing = Literal["look", "end", "machines", "chore", "keep", "leftover", "expire", "rerun", "history"]
+"""what is done for a Benchmark, or a Comparison, when an error comes that was not foreseen"""
 INTERNAL_ERRORS: Final = Counter(
     "fairlap_internal_errors", "Errors that were not foreseen, by what was done for a Benchmark", ["what"]
 )
+
+
+for _doing in get_args(Doing):
+    INTERNAL_ERRORS.labels(_doing)  # exposed at once: Prometheus takes the first value that it sees for no increase
+
+
+def count_unforeseen(doing: Doing) -> None:
+    """Count an error that was not foreseen."""
+    INTERNAL_ERRORS.labels(doing).inc()
 
 
 async def delete_children(
@@ -80,16 +92,10 @@ async def say_last_word(
         return None
     stored, said = found.get("status") or {}, {"observedGeneration": found["metadata"].get("generation")}
     try:
-        return await _write(api_server, kind, found, last_word({**stored, **said}, ending, datetime.now(UTC), kind))
+        whole = last_word({**stored, **said}, ending, datetime.now(UTC), kind)
+        return await replace_status(api_server, found, whole, kind)
     except ApiError as error:
         if not error.unfit:
             raise
         log.warning("the last word about %s/%s is said in short: %s", meta["namespace"], meta["name"], error)
-    return await _write(api_server, kind, found, last_word(said, ending, datetime.now(UTC), kind))
-
-
-async def _write(api_server: ApiServer, kind: str, found: Json, status: Json) -> Json:
-    # Without the spec: of this request the API server takes the status alone.
-    meta = {key: found["metadata"][key] for key in ("name", "namespace", "uid", "resourceVersion")}
-    body = {"apiVersion": API_VERSION, "kind": kind, "metadata": meta, "status": status}
-    return await api_server.replace(body, "status")
+    return await replace_status(api_server, found, last_word(said, ending, datetime.now(UTC), kind), kind)

@@ -10,7 +10,7 @@ from typing import Any
 
 from fairlap.kube.api_error import ApiError
 from fairlap.queue.places import PLACES
-from fairlap.runtime.beside.last_word import INTERNAL_ERRORS
+from fairlap.runtime.beside.last_word import count_unforeseen
 from fairlap.runtime.loop.setbacks import Setbacks
 from fairlap.runtime.loop.state import Operator
 
@@ -38,7 +38,7 @@ class Attempts:
         None when there is none any more, so that the object must end; `ends`: it does already. `title`: its kind and
         name.
         """
-        INTERNAL_ERRORS.labels("end" if ends else "look").inc()
+        count_unforeseen("end" if ends else "look")
         self.logger.error("%s: %r", title, error, exc_info=error)
         if ends or self.uid not in self.operator.places.holders():
             self.operator.places.set_aside(self.uid)

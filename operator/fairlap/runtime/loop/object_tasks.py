@@ -16,6 +16,11 @@ AGAIN_SECONDS: Final = 5.0
 class Stop(asyncio.Event):
     """The sign that a task must end: true when it must, and somebody may wait for it."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.last_status: Mapping[str, Any] = {}
+        """what is kept of the object's status, where it must end since that is over"""
+
     def __bool__(self) -> bool:
         """Return whether it must end."""
         return self.is_set()
@@ -68,11 +73,15 @@ class ObjectTasks:
         task = asyncio.create_task(self._go_on(driven, stop, before), name=f"drive {driven.uid}")
         self._drives[driven.uid] = _Drive(scope, driven, stop, task)
 
-    def end(self, uid: str) -> None:
-        """Let the work on an object end, after what it is writing; nothing happens when there is none."""
+    def end(self, uid: str, last_status: Mapping[str, Any] | None = None) -> None:
+        """Let the work on an object end, after what it is writing; nothing happens when there is none.
+
+        `last_status`: what is kept of its status, where it is over.
+        """
         drive = self._drives.pop(uid, None)
         if drive is None:
             return
+        drive.stop.last_status = last_status or {}
         drive.stop.set()
         self._ending[uid] = drive.task
         drive.task.add_done_callback(lambda task: self._ending.pop(uid) if self._ending.get(uid) is task else None)

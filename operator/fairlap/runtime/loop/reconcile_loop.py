@@ -33,11 +33,17 @@ from fairlap.runtime.loop.sudden_end import SuddenEnd
 from fairlap.runtime.objects.project import is_set_aside
 
 PASSES = Counter("fairlap_passes", "Looks at a Benchmark or a Comparison", ["result"])
+for _result in ("ok", "conflict", "error", "unforeseen"):
+    PASSES.labels(_result)  # exposed from the beginning, so that the first of each is an increase
 PASS_SECONDS = Histogram("fairlap_pass_seconds", "Time of one look at a Benchmark or a Comparison")
 
 
 class Stopped(Protocol):
     """The sign that the work must end: true when it must, and somebody may wait for it."""
+
+    @property
+    def last_status(self) -> Mapping[str, Any]:
+        """What is kept of the status, where the work must end since the object is over."""
 
     def __bool__(self) -> bool: ...
 
@@ -120,17 +126,24 @@ class ReconcileLoop(ABC, Generic[Status, SeenOf, PlanOf]):
         """Take in that `after` now stands in place of `before`."""
 
     @abstractmethod
+    def _has_ended(self, last_status: Mapping[str, Any]) -> None:
+        """Take in that it is over, whoever wrote so, by what is kept of its status."""
+
+    @abstractmethod
     async def _remove_children(self) -> list[str]:
         """Remove what it has, when it ends at once; return the names of what is still there. Raises ApiError."""
 
     async def run(self, stopped: Stopped) -> None:
-        """Look, write and act until told to stop."""
+        """Look, write and act until told to stop; then take in its end, if it is over."""
         waker, woken = self.operator.wakers.waker(self.uid), True
         while not stopped:
             waker.clear()  # before looking, so that no wake-up is lost
             pause = await self._pass(woken=woken)
             if pause > 0:
                 woken = await _sleep(waker, stopped, pause)
+        if last := stopped.last_status:
+            self.writer.announce_unanswered(last, self._post_event)
+            self._has_ended(last)
 
     async def _pass(self, *, woken: bool) -> float:
         """Do what is to be done now, whatever goes wrong with it; return how many seconds may pass until the next."""
@@ -186,6 +199,7 @@ class ReconcileLoop(ABC, Generic[Status, SeenOf, PlanOf]):
             if why := await why_unreadable(self._api_server, self.kind, error, known_defaults, self.logger):
                 self._end_with(why)
             return 0
+        self.writer.announce_unanswered(there.get("status") or {}, self._post_event)
         if (unstored := self.writer.said_again(seen.now)) is not None:
             return _ToWrite({"metadata": there["metadata"]}, seen.status, unstored)
         held = self.kind.held(seen.status)

@@ -15,6 +15,7 @@ from fairlap.queue.places import Places
 from fairlap.queue.wakers import Wakers
 from fairlap.runtime.beside.chores import Chores, PostEvent
 from fairlap.runtime.beside.deleted_races import DeletedRaces
+from fairlap.runtime.beside.generations import Generations
 from fairlap.runtime.beside.races import Races
 from fairlap.runtime.beside.slow_deletions import SlowDeletions
 from fairlap.runtime.loop.last_writes import LastWrites
@@ -71,6 +72,7 @@ class Operator:
             watched, patience, self.connection, self.object_tasks.allow, self.object_tasks.end_in, self._forget
         )
         self.chores = Chores(self.post_event, self.connection, self._clusters_of, self._names_in, self._left_of)
+        self.generations = Generations(self.connection)
         cleanup = self.settings.cleanup_seconds
         self.deleted_races = DeletedRaces(cleanup, self._held_by, self.places.remove)
         self.slow_deletions = SlowDeletions(cleanup, self.places.set_aside, self.connection, self.post_event)
@@ -106,6 +108,7 @@ class Operator:
         """End all that is done for a Benchmark or a Comparison, and forget it, but for its place in the queue."""
         self.object_tasks.end(uid)
         self.chores.forget(uid)
+        self.generations.forget(uid)
         self.slow_deletions.forget(uid)
         self.wakers.drop(uid)
         self.races.remove(uid)

@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic
+from typing import Any, Generic, NamedTuple
 
 from fairlap.api.base import Json
+from fairlap.api.phases import OVER
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan.outdated_crd import Status, describe, say_outdated
@@ -19,8 +20,17 @@ from fairlap.runtime.loop.own_place import OwnPlace
 from fairlap.runtime.loop.unstored_fields import UnstoredFields
 from fairlap.runtime.loop.write_rate import WriteRate
 from fairlap.runtime.objects.project import small_written
-from fairlap.runtime.objects.writes import write_status
+from fairlap.runtime.objects.writes import status_json, write_status
 from fairlap_race.contract.reasons import Reason
+
+
+class Unanswered(NamedTuple):
+    """A status that was sent and may stand, since no answer came, and that is worth events once it does."""
+
+    phase: str
+    status: Json
+    """as it is stored; {} of one that is over, which nobody else writes"""
+    events: tuple[Announcement, ...]
 
 
 @dataclass
@@ -34,6 +44,8 @@ class StatusWriter(Generic[Status]):
     """our own last write, which may not have come back over the watch yet"""
     intended: Status | None = None
     """what was written and not stored, although decisions stand on it"""
+    unanswered: Unanswered | None = None
+    """the last of that, until another status is known to stand"""
     rate: WriteRate = field(default_factory=WriteRate)
     unstored: UnstoredFields = field(init=False)
 
@@ -55,8 +67,13 @@ class StatusWriter(Generic[Status]):
         try:
             self.written = small_written(await write_status(api_server, there, after, self.kind.name))
         except ApiError as error:
+            events = tuple(self.kind.announcements(before, after))
+            if error.unanswered and events:
+                sent = {} if after.phase in OVER else status_json(after)
+                self.unanswered = Unanswered(str(after.phase), sent, events)
             self.place.not_written(self.kind.held(before), error)
             raise
+        self.unanswered = None
         self.place.give_up(but=self.kind.held(after))
 
     def announce(self, before: Status, after: Status, post_event: Callable[[Announcement], None]) -> None:
@@ -73,6 +90,19 @@ class StatusWriter(Generic[Status]):
         # Going on would be wrong, and so would be to decide anew by what is left of it: it is said again, later.
         self.intended = after if self.unstored.misleads else None
 
+    def announce_unanswered(self, stands: Mapping[str, Any], post_event: Callable[[Announcement], None]) -> None:
+        """Tell what was sent and not answered, if that is the status that `stands`, as JSON.
+
+        Of one that is over the phase is enough: nearly all else may have been dropped.
+        """
+        sent = self.unanswered
+        if sent is None or sent.phase != stands.get("phase") or (sent.phase not in OVER and sent.status != stands):
+            return
+        self.unanswered = None
+        for event in sent.events:
+            post_event(event)
+            self.logger.info("%s, written without an answer: %s", event.reason, event.message)
+
     def said_again(self, now: datetime) -> Status | None:
         """Return what a pass at `now` writes in place of a decision: what is intended, and why it does not stand."""
         return None if self.intended is None else say_outdated(self.intended, self.unstored.fields, now)
@@ -84,9 +114,16 @@ class StatusWriter(Generic[Status]):
 
         Raises ApiError.
         """
-        said = await say_last_word(api_server, meta, ending, self.kind.name)
+        words = f"{ending.reason}: {ending.message}"
+        told = Announcement("Warning", "Failed", words)
+        try:
+            said = await say_last_word(api_server, meta, ending, self.kind.name)
+        except ApiError as error:
+            if error.unanswered:
+                self.unanswered = Unanswered(told.reason, {}, (told,))
+            raise
         if said is not None:
-            words = f"{ending.reason}: {ending.message}"
-            post_event(Announcement("Warning", "Failed", words))
+            self.unanswered = None
+            post_event(told)
             self.logger.info("ended at once: %s", words)
             self.written = small_written(said)

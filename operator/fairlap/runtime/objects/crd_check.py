@@ -21,21 +21,30 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.some_of import some_of
 
 log = logging.getLogger(__name__)
-MISSING = Gauge("fairlap_crd_missing_fields", "Fields that the CustomResourceDefinition in the cluster does not know")
+MISSING = Gauge(
+    "fairlap_crd_missing_fields",
+    "Fields that the CustomResourceDefinition in the cluster does not know; a kind that is not there is one, too",
+)
 _CURE = Reason.CRD_OUTDATED.cure
 
 
 async def check_crd(api_server: ApiServer) -> None:
     """Compare those of all our kinds, once; what is missing is logged and counted. Raises ApiError."""
-    published = await _published(api_server)
-    if KIND not in published:
+    published: dict[str, Json] = {}
+    try:
+        published = await _published(api_server)
+    except ApiError as error:
+        if error.status != 404:  # which says that the API server knows no kind of ours
+            raise
+    missing = [resource.kind for resource in RESOURCES if resource.kind not in published]
+    if KIND in missing:  # it may not be published yet, so that it is counted and not claimed
+        MISSING.set(len(missing))
         raise ApiError(404, f"no schema of {KIND} is published")
-    missing: list[str] = []
+    for kind in missing:
+        log.warning("%s: the cluster has no %s. What to do: %s", Reason.CRD_OUTDATED, kind, _CURE)
     for resource in RESOURCES:
         if there := published.get(resource.kind):
             missing += _missing(resource.kind, there)
-        else:
-            log.warning("%s: the cluster has no %s. What to do: %s", Reason.CRD_OUTDATED, resource.kind, _CURE)
     MISSING.set(len(missing))
 
 

@@ -15,7 +15,8 @@ from fairlap_race.contract.recorded.record import KEY_PROGRESS, MAX_PROGRESS_CHA
 from fairlap_race.contract.untrusted import has_more_values
 
 Body = Mapping[str, Any]
-_KEPT_STATUS = {"phase", "completionTime", "conditions"}
+_KEPT_STATUS = {"phase", "completionTime", "conditions", "observedGeneration"}
+_KEPT_OF_A_COMPARISON = {"phase", "verdict", "observedGeneration"}
 _KEPT_SPEC = {"ttlAfterFinished", "keepClusterFor", "rerunHistoryLimit"}
 _ASIDE = "aside"
 """key of a spec that is not held; the API server keeps none that is not in its schema"""
@@ -180,12 +181,12 @@ def drop_record(benchmark: Any) -> None:
 
 
 def drop_comparison(comparison: Body) -> None:
-    """Drop, in place, what nobody reads of a Comparison: of one that is over, all but its phase."""
+    """Drop, in place, what nobody reads of a Comparison: of one that is over, nearly all."""
     shrink_metadata(comparison["metadata"])
     if not is_over(comparison):
         return
     status = comparison["status"]
-    for part in status.keys() - {"phase"}:
+    for part in status.keys() - _KEPT_OF_A_COMPARISON:
         del status[part]
     (comparison.get("spec") or {}).clear()
 

@@ -24,12 +24,20 @@ async def write_status(api_server: ApiServer, benchmark: Json, status: Answer, k
 
     Raises ApiError 409 when `benchmark` is not the newest version: somebody must look again.
     """
-    meta = benchmark["metadata"]
+    return await replace_status(api_server, benchmark, status_json(status), kind)
+
+
+async def replace_status(api_server: ApiServer, there: Json, status: Json, kind: str) -> Json:
+    """Write a status as JSON in place of that of an object of a `kind`, and return the new object.
+
+    Raises ApiError 409 when what is `there` is not the newest version.
+    """
+    meta = there["metadata"]
     body = {
         "apiVersion": API_VERSION,
         "kind": kind,
         "metadata": {k: meta[k] for k in ("name", "namespace", "uid", "resourceVersion")},
-        "status": status_json(status),  # without the spec: of this request the API server takes the status alone
+        "status": status,  # without the spec: of this request the API server takes the status alone
     }
     return await api_server.replace(body, "status")
 

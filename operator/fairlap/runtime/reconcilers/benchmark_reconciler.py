@@ -5,9 +5,10 @@ stays in them, since no event tells of it. A look that no event caused therefore
 """
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from fairlap.api.base import Json
 from fairlap.api.names import KIND
@@ -16,7 +17,7 @@ from fairlap.api.status import BenchmarkStatus
 from fairlap.kube.api_error import ApiError
 from fairlap.plan.basis.seen import BenchmarkLook, Plan, Refusal, Seen, Subject
 from fairlap.plan.benchmark import plan
-from fairlap.plan.comparison.kept_clusters import machines_of_kept
+from fairlap.plan.comparison.kept_clusters import is_kept_for, machines_of_kept
 from fairlap.plan.outdated_crd import STEERING
 from fairlap.queue.summary import held_place
 from fairlap.runtime.beside.last_word import remove_children
@@ -61,6 +62,7 @@ class BenchmarkReconciler(ReconcileLoop[BenchmarkStatus, Seen, Plan]):
         strange = {uid: name for uid, name in kept.items() if uid not in siblings}
         beside = frozenset(kept.keys() & siblings)
         seen = replace(seen, turn=turn, check_turn=check_turn, kept=strange, beside=beside)
+        seen = replace(seen, kept_for_it=is_kept_for(turn.led_by, seen.subject.spec.target, seen.subject.namespace))
         seen = replace(seen, in_block=self.operator.is_in_block(self.uid), kept_on=self._kept_on(seen.subject))
         seen = replace(seen, lost_place=self.operator.places.has_lost_place(self.uid))
         ours = {self.uid, self.operator.places.leader(self.uid, seen.subject.namespace)}
@@ -124,6 +126,9 @@ class BenchmarkReconciler(ReconcileLoop[BenchmarkStatus, Seen, Plan]):
         if after.step != before.step:
             self.foreign, self.refusal, self.hindrance = "", None, ""
             self.events_unread_since = 0.0
+
+    def _has_ended(self, last_status: Mapping[str, Any]) -> None:
+        pass  # its phase is counted as long as it is there
 
     async def _remove_children(self) -> list[str]:
         return await remove_children(self._api_server, self.body["metadata"]["namespace"], self.uid)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import ClassVar, Final, NamedTuple, get_args
+from typing import Any, ClassVar, Final, NamedTuple, get_args
 
 from prometheus_client import Counter
 
@@ -194,8 +194,9 @@ class ComparisonReconciler(ReconcileLoop[ComparisonStatus, ComparisonSeen, Compa
     def _has_written(self, before: ComparisonStatus, after: ComparisonStatus) -> None:
         if _stage(after) != _stage(before):
             self.foreign = self.refusal = self.hindrance = ""
-        if after.phase in OVER and before.phase not in OVER:
-            VERDICTS.labels(after.verdict or _NO_VERDICT).inc()
+
+    def _has_ended(self, last_status: Mapping[str, Any]) -> None:
+        VERDICTS.labels(last_status.get("verdict") or _NO_VERDICT).inc()
 
     async def _remove_children(self) -> list[str]:
         return []  # no right to delete Benchmarks is needed for anything else: the one that races runs to its end

@@ -18,7 +18,7 @@ from fairlap.machines.prometheus import Prometheus
 from fairlap.plan.basis.seen import BenchmarkLook, Children, LogOf, Seen, Subject
 from fairlap.plan.basis.steps import config_map_key, is_preparation
 from fairlap.queue.turn import Turn
-from fairlap.runtime.beside.last_word import INTERNAL_ERRORS
+from fairlap.runtime.beside.last_word import count_unforeseen
 from fairlap.runtime.objects.ownership import (
     is_controlled_by,
     is_endpoint_of,
@@ -169,7 +169,7 @@ async def _with_figures(
     except ApiError:
         raise
     except Exception as error:
-        INTERNAL_ERRORS.labels("machines").inc()
+        count_unforeseen("machines")
         log.exception("%s/%s, %s: the table was not completed", seen.subject.namespace, seen.subject.name, step)
         table = table or MachineTable(race_id=record.race_id)
         said = f"the operator could not complete the table: {type(error).__name__}"

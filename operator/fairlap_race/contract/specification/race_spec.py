@@ -16,6 +16,7 @@ from typing import Any
 
 from fairlap_race.contract.codec import DecodeError, camel, compact_json, decode_strictly
 from fairlap_race.contract.request_files.probe import ProbeSpec, find_wrong_probes
+from fairlap_race.contract.secrets import SecretFile
 from fairlap_race.contract.specification.document_plan import ExpectedByUser
 from fairlap_race.contract.specification.http_spec import MOST_HOSTS, HttpSpec, find_wrong
 from fairlap_race.contract.specification.sweep import SweepSpec, find_wrong_steps
@@ -36,6 +37,15 @@ REPLAY = "replay"
 """The builtin track whose requests come from a file."""
 KEY_PER_CLIENT = "create_api_key_per_client"
 """The client option with which each of Rally's clients has an API key of its own."""
+OPERATORS_CLIENT_OPTIONS = frozenset(
+    {
+        *("hosts", "use_ssl", "verify_certs", "ca_certs", "client_cert", "client_key", "ssl_context", "ssl_show_warn"),
+        *("ssl_assert_hostname", "ssl_assert_fingerprint", "basic_auth_user", "basic_auth_password", "basic_auth"),
+        *("http_auth", "api_key", "bearer_auth", "headers", "static_responses"),
+        *("max_retries", "retry_on_timeout", "retry_on_status"),
+    }
+)
+"""Client options that a user may not set: TLS is always verified, credentials come from secrets, no retry is hidden."""
 NOT_OVER_HTTP = frozenset(
     {
         *("track", "corpora", "offline", "challenge", "params", "include_tasks", "exclude_tasks"),
@@ -120,6 +130,8 @@ class GitSource:
     """directory of track.json in the repository"""
     credentials: Path | None = None
     """directory of the files of a secret: username and password, or ssh-privatekey and known_hosts; ca.crt"""
+    credentials_secret: str | None = None
+    """its name, for messages"""
 
 
 @dataclass(frozen=True)
@@ -229,6 +241,16 @@ class RaceSpec:
     def test_mode(self) -> bool:
         """True when Rally runs with --test-mode."""
         return self.mode is Mode.SMOKE
+
+    @property
+    def secret_files(self) -> tuple[SecretFile, ...]:
+        """The files of Secrets that the way to the system under test needs."""
+        about = self.target or TargetSpec()
+        return (
+            *((path, about.credentials_secret) for path in (self.user_file, self.password_file, self.api_key_file)),
+            *((path, about.certificate_secret) for path in (self.certificate_file, self.certificate_key_file)),
+            (self.ca_file, about.ca_secret),
+        )
 
     def to_json(self) -> str:
         """Return the JSON text for FAIRLAP_RACE_SPEC."""

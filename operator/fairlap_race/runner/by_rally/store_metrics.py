@@ -12,7 +12,7 @@ from pathlib import Path
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded.record import Outcome
 from fairlap_race.contract.recorded.stored_metrics import StoredMetrics
-from fairlap_race.contract.secrets import missing_secret, read_secret
+from fairlap_race.contract.secrets import SecretFile, by_secrets, missing_secret, read_secret
 from fairlap_race.contract.specification.race_spec import MetricsStoreSpec, Mode, RaceSpec
 from fairlap_race.elasticsearch import metrics_copy
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
@@ -93,14 +93,14 @@ def _client(store: MetricsStoreSpec) -> Iterator[ElasticsearchClient]:
 def _error_sentence(error: Exception, store: MetricsStoreSpec) -> str:
     if isinstance(error, ElasticsearchError) and error.status == 401:
         return f"{error}: {_who(store)} is not accepted"
-    return str(error)
+    return by_secrets(str(error), _secrets(store))
 
 
 def _who(store: MetricsStoreSpec) -> str:
     return f"who asks with the Secret {store.credentials_secret}" if store.credentials_secret else "who asks"
 
 
-def _secrets(store: MetricsStoreSpec) -> tuple[tuple[Path | None, str | None], ...]:
+def _secrets(store: MetricsStoreSpec) -> tuple[SecretFile, ...]:
     return (
         *((path, store.credentials_secret) for path in (store.user_file, store.password_file, store.api_key_file)),
         (store.ca_file, store.ca_secret),

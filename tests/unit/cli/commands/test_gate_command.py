@@ -13,7 +13,7 @@ import pytest
 
 from fairlap.cli import main as program
 from fairlap.cli.commands import gate_command
-from fairlap.cli.edge.exits import CliError, UnknownNameError
+from fairlap.cli.edge.exits import CliError, RefusedError, UnknownNameError
 
 Json = dict[str, Any]
 
@@ -95,6 +95,19 @@ class Cluster:
             yield None
 
 
+class Hiccups(Cluster):
+    """One whose API server fails at the first questions for a name, each time in another way."""
+
+    def __init__(self, *steps: Json | None, failures: list[CliError]) -> None:
+        super().__init__(*steps)
+        self.failures = failures
+
+    def comparison(self, name: str) -> Json:
+        if self.failures:
+            raise self.failures.pop(0)
+        return super().comparison(name)
+
+
 def opened(monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> None:
     monkeypatch.setattr("fairlap.cli.edge.connection.Connection.open", lambda context, namespace: cluster)
 
@@ -135,6 +148,87 @@ def test_it_waits_for_the_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     opened(monkeypatch, Cluster(racing, None, other, racing, comparison("True", "AllGatesPassed")))
     assert program.main(["gate", "upgrade", "--wait"]) == 0
     assert capsys.readouterr().err == "upgrade: a sentence\n"
+
+
+def racing(progress: str) -> Json:
+    found = comparison(phase="Racing")
+    found["status"]["progress"] = progress
+    return found
+
+
+AWAY = CliError("the API server at https://a does not answer: refused")
+
+
+@pytest.mark.parametrize("failure", [AWAY, RefusedError(503, "apiserver not ready"), RefusedError(403, "forbidden")])
+def test_a_failure_of_the_first_question_ends_no_waiting(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], failure: CliError
+) -> None:
+    opened(monkeypatch, Hiccups(racing("block 1/3"), comparison("True", "AllGatesPassed"), failures=[failure]))
+    assert program.main(["gate", "upgrade", "--wait"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        f"upgrade: nothing is known of it yet: {failure}",
+        "upgrade: block 1/3",
+    ]
+
+
+def test_what_is_not_there_is_told_once_that_is_known(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened(monkeypatch, Hiccups(failures=[AWAY, RefusedError(500, "etcd")]))
+    assert program.main(["gate", "nobody", "--wait"]) == 2
+    assert capsys.readouterr().err.endswith("fairlap: there is no Comparison of this name\n")
+
+
+def test_a_cluster_that_never_answers_is_a_time_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def away(name: str) -> Json:
+        raise CliError(str(AWAY))
+
+    cluster = Cluster()
+    monkeypatch.setattr(cluster, "comparison", away)
+    opened(monkeypatch, cluster)
+    assert program.main(["gate", "upgrade", "--wait", "--timeout", "1s"]) == 124
+    words = f"nothing is known of it yet: {AWAY}"
+    assert capsys.readouterr().err.splitlines() == [
+        f"upgrade: {words}",
+        f"fairlap: upgrade is not at an end after 1 s: {words}",
+    ]
+
+
+def test_what_no_operator_has_seen_is_not_said_to_go_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    created = "2020-01-01T00:00:00Z"
+    opened(
+        monkeypatch,
+        Cluster({"metadata": {"name": "upgrade", "namespace": "bench", "creationTimestamp": created}}),
+    )
+    assert program.main(["gate", "upgrade", "--wait", "--timeout", "1s"]) == 124
+    first, last = capsys.readouterr().err.splitlines()
+    words = f"not seen by an operator since {created}: does it run, and does it watch the namespace bench?"
+    assert first.startswith(f"upgrade: {words}")
+    assert last.startswith(f"fairlap: upgrade is not at an end after 1 s: {words}")
+
+
+def test_a_task_is_one_line_and_keeps_its_numbers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [racing(f"block 1/3 · bulk {percent} %") for percent in (1, 2, 50)]
+    steps += [racing(f"changes from {change} % on are found") for change in ("2.4", "3")]
+    opened(monkeypatch, Cluster(*steps, comparison("True", "AllGatesPassed")))
+    assert program.main(["gate", "upgrade", "--wait"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "upgrade: block 1/3 · bulk 1 %",
+        "upgrade: changes from 2.4 % on are found",
+        "upgrade: changes from 3 % on are found",
+    ]
+
+
+def test_one_that_was_over_when_it_was_deleted_has_its_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = {**comparison("True", "AllGatesPassed"), "deleted": True}
+    opened(monkeypatch, Cluster(comparison(phase="Racing"), over))
+    assert program.main(["gate", "upgrade", "--wait"]) == 0
 
 
 def test_not_at_an_end_is_undecided(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -368,7 +368,7 @@ def elasticsearch(**more: Any) -> Json:
     [
         (bench(**elasticsearch(version=9)), 'spec.elasticsearch.version: is 9, a number: write it in quotes, as "9"'),
         (bench(**elasticsearch(version=True)), "spec.elasticsearch.version: is true: write a text"),
-        (bench(**elasticsearch(version=None)), "spec.elasticsearch.version: is null: write a text"),
+        (bench(**elasticsearch(version=None)), "spec.elasticsearch.version: is missing: write it"),
         (bench(**elasticsearch(version="9")), "spec.elasticsearch.version: is '9': write for example 9.0.0"),
         (bench(**elasticsearch(heap="1gb")), "spec.elasticsearch.heap: is '1gb': write for example 1g"),
         (bench(**elasticsearch(java="21")), "spec.elasticsearch.java: is '21', a text: write 21 without quotes"),
@@ -400,6 +400,28 @@ def test_a_wrong_value_is_told_with_what_to_write(
     assert planned(tmp_path, found) == 1
     told = capsys.readouterr().err
     assert says in told and "Input should" not in told and "instance of" not in told
+
+
+def test_null_is_what_the_api_server_takes_it_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A key below which all lines are commented out: a field with a schema has its default then, or is absent."""
+    race = {"track": {"builtin": "log_ingest"}, "params": None, "userTags": None, "scheduling": {"machines": None}}
+    empty: Json = {"race": race, "timeouts": None, **elasticsearch(config=None, heap=None, resources=None)}
+    of_all = manifest(template={**spec()["template"], **empty}, gates=None, design={"minBlocks": None, "stop": None})
+    assert planned(tmp_path, bench(**empty), of_all) == 0, capsys.readouterr().err
+
+
+def test_null_stays_where_the_api_server_keeps_or_refuses_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    track = {"track": {"builtin": "log_ingest"}}
+    assert planned(tmp_path, bench(race={**track, "includeTasks": [None]})) == 1
+    assert "spec.race.includeTasks[0]: is null: write a text" in capsys.readouterr().err
+    assert planned(tmp_path, bench(race={**track, "parms": None})) == 1
+    assert "spec.race.parms: is no field" in capsys.readouterr().err
+    patched = [TWO[0], {"name": "b", "patch": {"elasticsearch": {"heap": None}}}]
+    heap = {**spec()["template"], **elasticsearch(heap="1g")}
+    assert planned(tmp_path, manifest(template=heap, variants=patched)) == 0
+    assert "elasticsearch.heap: 1g" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("pattern", "example"), EXAMPLES.items())
@@ -467,7 +489,7 @@ def test_the_server_is_asked_about_a_benchmark(tmp_path: Path, capsys: pytest.Ca
 
 @pytest.mark.parametrize("evil", ["\x1b[2J", "\u202e", "\x9b31m", "a\nb"])
 def test_nothing_in_a_manifest_steers_a_terminal(evil: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    variants = [TWO[0], {"name": "b", "patch": {"elasticsearch": {"config": {"node.name": f"x{evil}"}}}}]
+    variants = [TWO[0], {"name": "b", "patch": {"elasticsearch": {"config": {"node.attr.a": f"x{evil}"}}}}]
     assert planned(tmp_path, manifest(variants=variants)) == 0
     assert evil not in capsys.readouterr().out
     assert planned(tmp_path, manifest(**{"template": {evil: 1}})) == 1

@@ -184,6 +184,14 @@ def test_one_that_is_deleted_meanwhile_is_told(tmp_path: Path) -> None:
         run(tmp_path, cluster, comparison())
 
 
+@pytest.mark.parametrize("after", [{"deleted": True}, {"status": {"phase": "Pending"}}])
+def test_one_that_is_over_stays_so_while_others_go_on(tmp_path: Path, after: Json) -> None:
+    """It may expire, and whoever applies it again makes another of its name."""
+    done = benchmark("one", "Succeeded")
+    cluster = FakeCluster(done, benchmark("two", "Racing"), {**done, **after}, benchmark("two", "Succeeded"))
+    assert run(tmp_path, cluster, benchmark("one", ""), benchmark("two", "")) == 0
+
+
 def test_waiting_ends_with_124(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path, FakeCluster(comparison()), comparison(), timeout=0) == 124
     assert "kubectl get comparisons -n n --watch" in capsys.readouterr().err

@@ -390,6 +390,29 @@ def test_a_watch_that_is_refused_ends(api: Fake) -> None:
     api.on("GET", BENCHMARKS, refusal(403, "may not watch"), 403)
     with pytest.raises(RefusedError, match="may not watch"):
         list(api.connect().changes(threading.Event()))
+    assert len(api.asked) > 20, "one refusal is not believed"
+
+
+@pytest.mark.parametrize("code", [401, 403, 404])
+@pytest.mark.parametrize("where", ["list", "watch"])
+def test_an_api_server_that_has_just_started_ends_no_watch(api: Fake, where: str, code: int) -> None:
+    """It may refuse anything to anybody until it has read who may do what."""
+    refusals = [refusal(code, "not yet")] * 5
+
+    def answer(query: dict[str, str], _: Any) -> Answer:
+        watching = "watch" in query
+        if refusals and watching == (where == "watch"):
+            return code, refusals.pop()
+        if watching:
+            return 200, [event("MODIFIED", bm("a", "2"))]
+        return 200, {"kind": "L", "items": [bm("a", "1")], "metadata": {"resourceVersion": "7"}}
+
+    api.on("GET", BENCHMARKS, answer)
+    stop = threading.Event()
+    with closing(api.connect().changes(stop)) as changes:  # type: ignore[type-var]
+        assert any(change and change["metadata"]["resourceVersion"] == "2" for change in changes)
+    stop.set()
+    assert refusals == []
 
 
 def test_time_goes_on_while_nothing_is_heard(api: Fake) -> None:

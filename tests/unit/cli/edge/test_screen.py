@@ -28,6 +28,20 @@ def test_without_a_terminal_only_changes_are_printed() -> None:
     assert "\x1b" not in out.getvalue()
 
 
+def test_a_log_has_every_number_of_what_is_said() -> None:
+    said = [
+        "race 1/2 · bulk-index 43 %",
+        "2 variants; changes from 2.4 % on are found four times in five",
+        "2 variants; changes from 3 % on are found four times in five",
+        "9.0.0 is worse: throughput is 12.3 % lower (95 % interval -15.0 % to -9.6 %, 10 pairs)",
+    ]
+    out = io.StringIO()
+    screen = Screen(out)
+    for progress in said:
+        screen.show([benchmark("up", phase="Racing", progress=progress)])
+    assert [line.split("Racing", 1)[1].strip() for line in out.getvalue().splitlines()] == said
+
+
 def test_a_benchmark_and_a_comparison_of_one_name_are_two() -> None:
     out = io.StringIO()
     screen = Screen(out)

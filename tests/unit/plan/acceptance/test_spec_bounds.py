@@ -58,7 +58,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
             },
             "timeouts": {"race": "3h30m"},
         },
-        "race.sweep takes 12650 s at least, and timeouts.race is 3h30m: write fewer or shorter steps, or a longer time",
+        "race.sweep takes 12650 s at least, and timeouts.race is 3h30m: write fewer or shorter steps or intervals, or",
+    ),
+    "a sweep that waits": (
+        {"race": {"sweep": {"task": "index", "clients": [1, 2], "interval": "7h"}}},
+        "race.sweep takes 25200 s at least, and timeouts.race is 6h: write fewer or shorter steps or intervals, or a",
     ),
     "capacity": (
         {"race": {"capacity": {**CAPACITY, "duration": "10m"}}},
@@ -97,6 +101,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a directory of two bytes": (
         {"elasticsearch": {"storage": {"ephemeral": {"sizeLimit": "2000m"}}}},
         "elasticsearch.storage.ephemeral.sizeLimit 2000m is 2 bytes, less than 1Ki: write for example 20Gi",
+    ),
+    "corpora of nothing": (
+        {"race": {"corpora": {"claimName": "c", "maxSize": "0"}}},
+        "race.corpora.maxSize 0 is nothing: write for example 200Gi",
+    ),
+    "corpora of a tenth of a byte": (
+        {"race": {"corpora": {"claimName": "c", "maxSize": "100m"}}},
+        "race.corpora.maxSize 100m is 0.1 bytes, less than 1Ki: write for example 200Gi",
     ),
     "no memory": (
         {"race": {"resources": {"limits": {"memory": "0.0"}}}},
@@ -297,6 +309,7 @@ def test_a_metrics_store_has_an_address() -> None:
 
 def test_a_directory_may_be_too_small_for_what_is_to_be_seen() -> None:
     assert objections(spec(elasticsearch={"storage": {"ephemeral": {"sizeLimit": "16Ki"}}}), SETTINGS) == []
+    assert objections(spec(race={"corpora": {"claimName": "c", "maxSize": "1Ki"}}), SETTINGS) == []
 
 
 def test_what_is_within_its_bounds_has_none() -> None:

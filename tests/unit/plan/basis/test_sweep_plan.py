@@ -40,3 +40,9 @@ def test_a_step_that_warms_up_until_it_is_settled_takes_as_long_as_it_takes_to_t
     )
     probes = most_seconds(capacity) / capacity.probe_seconds
     assert most_seconds(capacity, steady=True) == pytest.approx(probes * (30 + seconds))
+
+
+@pytest.mark.parametrize(("duration", "seconds"), [(None, 2 * 600.0), ("10s", 3 * 10 + 2 * 600.0)])
+def test_the_intervals_between_steps_take_their_time_whatever_ends_a_step(duration: str | None, seconds: float) -> None:
+    sweep = Sweep(task="index", clients=[1, 2, 4], duration=duration, interval="10m")
+    assert least_seconds(sweep) == seconds

@@ -258,7 +258,7 @@ def test_the_place_is_held_over_a_block_and_given_up_after_it() -> None:
     film.step(), film.step()
     assert film.status.block is None and film.status.admitted_time is None
     assert film.status.queued_time == "2026-01-01T00:10:01Z", "behind who waits, whatever their clock"
-    assert film.status.progress == "block 2/2 is next, 1 block counts, 1 min of races at most"
+    assert film.status.progress == "block 2/2 is next, 1 block counts, 1 min of races at most without those raced again"
 
 
 def test_progress_reads_like_a_sentence() -> None:
@@ -283,9 +283,9 @@ def test_before_it_begins_and_between_blocks_it_says_what_is_to_come() -> None:
     film = Film(comparison(design={"stop": "fixed", "blocks": 4, "seed": 1}, calibrate=False)).until("Recording", 1, 2)
     while film.status.block:
         film.step()
-    assert film.status.progress == "block 2/4 is next, 1 block counts, 1 min of races at most"
+    assert film.status.progress == "block 2/4 is next, 1 block counts, 1 min of races at most without those raced again"
     long = film.status.model_copy(update={"expected": Expected(minutes=800)})
-    assert outlook(film.spec, long).endswith("1 block counts, 10.0 h of races at most")
+    assert outlook(film.spec, long).endswith("1 block counts, 10.0 h of races at most without those raced again")
 
 
 def test_nothing_is_believed_lost_before_the_api_server_was_asked() -> None:

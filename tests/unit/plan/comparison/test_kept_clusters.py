@@ -10,6 +10,7 @@ from fairlap.plan.comparison.kept_clusters import (
     built_once,
     changed_meanwhile,
     facts_on_kept_cluster,
+    is_kept_for,
     machines_of_kept,
     on_kept_cluster,
     still_needs_cluster,
@@ -61,6 +62,34 @@ def test_the_machines_of_a_race_on_a_kept_cluster_are_those_it_was_built_on(kept
 @pytest.mark.parametrize("hosts", [None, ["https://old:9200"], ["https://cmp-0a-race-1-es-http.ns.svc:9200"] * 2])
 def test_of_any_other_target_no_machines_are_known(hosts: list[str] | None) -> None:
     assert machines_of_kept(Target(hosts=hosts) if hosts else None, "ns", BUILT_ON) == ()
+
+
+@pytest.mark.parametrize(
+    ("comparison", "kept_by", "namespace", "kept"),
+    [
+        ("cmp", "cmp-0a", "ns", True),
+        ("cmp", "cmp-0b-2", "ns", True),
+        ("cmp", "cmp-0a", "elsewhere", False),
+        ("cmp", "cmp-1a", "ns", False),
+        ("cmp", "cmp", "ns", False),
+        ("c.p", "cmp-0a", "ns", False),
+        ("other", "cmp-0a", "ns", False),
+        ("(not there)", "cmp-0a", "ns", False),
+        ("", "cmp-0a", "ns", False),
+    ],
+)
+def test_which_target_is_a_cluster_that_a_comparison_keeps(
+    comparison: str, kept_by: str, namespace: str, kept: bool
+) -> None:
+    raced = Target.model_validate(on_kept_cluster({"race": {}}, ["search"], kept_by, "ns")["target"])
+    assert is_kept_for(comparison, raced, namespace) is kept
+
+
+@pytest.mark.parametrize("scheme", ["http://", "https://https://", "https://x."])
+def test_nothing_that_only_looks_like_it_is_a_kept_cluster(scheme: str) -> None:
+    host = "cmp-0a-race-1-es-http.ns.svc:9200"
+    hosts = [[f"{scheme}{host}"], [f"https://{host}"] * 2, [f"https://{host}", "https://prod:9200"]]
+    assert not any(is_kept_for("cmp", target, "ns") for target in (None, *(Target(hosts=it) for it in hosts)))
 
 
 STEPS: dict[str, Any] = {"task": "search", "clients": [1, 8]}

@@ -1,6 +1,7 @@
 """Another run of a Benchmark: its name, what it copies, and that each value asks for one."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -29,6 +30,17 @@ def test_names_are_free_short_and_in_order(first: str, others: int) -> None:
         assert name not in taken and len(name) <= MAX_NAME and not name.startswith("-")
         taken.add(name)
     assert f"-{others + 2}" == name[-len(f"-{others + 2}") :]
+
+
+LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+
+
+@pytest.mark.parametrize("end", [".b", ".b.c", "--b", "b.c"])
+@pytest.mark.parametrize("shorter", range(5))
+def test_a_name_that_is_cut_at_a_dot_or_a_dash_is_still_a_name(end: str, shorter: int) -> None:
+    """On a target a name may have dots, and the API server takes none with a dash at a side of a dot."""
+    name = rerun.free_name("a" * (MAX_NAME - len(end) - shorter) + end, set())
+    assert re.fullmatch(rf"{LABEL}(\.{LABEL})*", name) and len(name) <= MAX_NAME
 
 
 def test_a_value_asks_once() -> None:

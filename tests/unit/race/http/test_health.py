@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fairlap_race.contract.reasons import Reason
-from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, RequestsSource
+from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, RequestsSource, TargetSpec
 from fairlap_race.http.health import Access, UnhealthyError, look_at_host, look_at_hosts, open_access
 
 SPEC = RaceSpec(Mode.RACE, "ns", "r", "id", requests=RequestsSource(path=Path("/r")))
@@ -102,6 +102,15 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
     with pytest.raises(UnhealthyError) as caught:
         open_access(replace(SPEC, ca_file=tmp_path / "none"), {})
     assert caught.value.reason is Reason.TLS_UNTRUSTED
+
+
+@pytest.mark.parametrize(("field", "secret"), [("password_file", "shop-user"), ("ca_file", "shop-ca")])
+def test_of_a_secret_the_name_and_the_key_are_told(tmp_path, field, secret):
+    (tmp_path / "content").write_bytes(b"caf\xe9")
+    about = TargetSpec(credentials_secret="shop-user", ca_secret="shop-ca")  # noqa: S106
+    with pytest.raises(UnhealthyError, match=f"the key content of Secret {secret} ") as caught:
+        open_access(replace(SPEC, target=about, **{field: tmp_path / "content"}), {})
+    assert str(tmp_path) not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from fairlap_race.contract.specification.race_spec import IndexSpec, Mode, RaceSpec, SpecError, TrackSource
+from fairlap_race.contract.specification.race_spec import (
+    OPERATORS_CLIENT_OPTIONS,
+    IndexSpec,
+    Mode,
+    RaceSpec,
+    SpecError,
+    TrackSource,
+)
 from fairlap_race.rally.config import Files, client_options, rally_argv, rally_env, write_files
 from fairlap_race.track.load import ContradictionError, Request, track_params
 
@@ -74,7 +81,7 @@ def test_a_key_for_each_client_needs_a_password():
         client_options(spec, None, "aWQ6a2V5")
 
 
-@pytest.mark.parametrize("name", ["verify_certs", "use_ssl", "basic_auth_password", "api_key", "headers", "ca_certs"])
+@pytest.mark.parametrize("name", sorted(OPERATORS_CLIENT_OPTIONS))
 def test_tls_and_credentials_are_not_client_options(name):
     with pytest.raises(SpecError, match=name):
         client_options(replace(SPEC, client_options={name: False}), PASSWORD)

@@ -10,6 +10,7 @@ import pytest
 
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded.record import EnvironmentRecord, Fresh, Node
+from fairlap_race.contract.specification.http_spec import HttpSpec
 from fairlap_race.contract.specification.race_spec import IndexSpec, Mode, RaceSpec, TargetSpec
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
 from fairlap_race.elasticsearch.evidence import Before
@@ -110,6 +111,41 @@ def test_a_missing_secret_or_key_is_named(tmp_path: Path) -> None:
     pair = {"certificate_file": tmp_path / "tls.crt", "certificate_key_file": tmp_path / "tls.key"}
     assert "Secret shop-client with the key tls.key" in missing(**pair)
     assert "shop-ca" in missing(ca_file=tmp_path / "ca.crt")
+
+
+@pytest.mark.parametrize(
+    ("field", "content", "reason", "words"),
+    [
+        ("password_file", b"caf\xe9", Reason.AUTHENTICATION_FAILED,
+         "the credentials cannot be read: the key content of Secret shop-user is no text in UTF-8"),
+        ("api_key_file", b"two words", Reason.AUTHENTICATION_FAILED,
+         "the credentials cannot be read: the key content of Secret shop-user is no API key: "),
+        ("ca_file", b"", Reason.TLS_UNTRUSTED, "the key content of Secret shop-ca cannot be used for TLS: "),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_secret_is_told_with_its_name(
+    tmp_path: Path, field: str, content: bytes, reason: Reason, words: str
+) -> None:
+    (tmp_path / "content").write_bytes(content)
+    about = TargetSpec(credentials_secret="shop-user", ca_secret="shop-ca")  # noqa: S106
+    asked: Any = {"target": about, "hosts": ("h:9200",), field: tmp_path / "content"}
+    with pytest.raises(FailedError) as caught:
+        connect(replace(SPEC, **asked))
+    assert caught.value.outcome.reason is reason and caught.value.outcome.message.startswith(words)
+    assert str(tmp_path) not in caught.value.outcome.message
+
+
+@pytest.mark.parametrize("key", ["username", "password"])
+def test_an_empty_credential_is_refused_where_rally_would_send_none(tmp_path: Path, key: str) -> None:
+    files = {name: tmp_path / name for name in ("username", "password")}
+    for name, file in files.items():
+        file.write_text("" if name == key else "x\n")
+    asked = replace(SPEC, user_file=files["username"], password_file=files["password"])
+    asked = replace(asked, target=TargetSpec(credentials_secret="shop-user"))  # noqa: S106
+    with pytest.raises(FailedError, match=f"the key {key} of Secret shop-user is empty, and without") as caught:
+        connect(asked)
+    assert caught.value.outcome.reason is Reason.AUTHENTICATION_FAILED
+    assert connect(replace(asked, http=cast(HttpSpec, object()))).client, "any server over HTTP may want it so"
 
 
 def test_each_way_in_which_a_credential_can_be_written_stands_nowhere(tmp_path: Path) -> None:

@@ -480,11 +480,14 @@ def test_ssh_is_told_to_trust_known_hosts_only(served: Path, tmp_path: Path, mon
         ("ssh://git@h/x", {"ssh_privatekey": "k"}, "known_hosts"),
         ("ssh://git@h/x", {"known_hosts": "k"}, "ssh-privatekey"),
         ("https://h/x", {"username": "k"}, "neither password"),
+        ("ssh://git@h/x", {}, "no key ssh-privatekey"),
+        ("https://h/x", {}, "or it has neither password"),
     ],
 )
 def test_a_secret_that_lacks_something(tmp_path: Path, url: str, files: dict[str, str], words: str) -> None:
-    error = failing(GitSource(url, "main", "", secret(tmp_path / "s", **files)), tmp_path / "w")
-    assert error.reason is Reason.TRACK_FETCH_FAILED and words in error.message
+    error = failing(GitSource(url, "main", "", secret(tmp_path / "s", **files), "reader"), tmp_path / "w")
+    assert error.reason is Reason.SECRET_MISSING and words in error.message
+    assert error.message.startswith("there is no Secret reader in the Benchmark's namespace, or it has ")
 
 
 def test_the_environment_is_bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

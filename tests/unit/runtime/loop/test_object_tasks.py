@@ -27,7 +27,7 @@ class Work:
         await stopped.wait()
         await self.last_write.wait()
         assert stopped
-        self.notes.append(f"ends {self.body['version']}")
+        self.notes.append(f"ends {self.body['version']} {stopped.last_status.get('phase', '')}".rstrip())
 
 
 async def turns(count: int = 10) -> None:
@@ -106,6 +106,16 @@ def test_a_write_on_its_way_may_finish_before_the_next_begins() -> None:
         await turns()
 
     assert play(scene) == ["begins 0", "ends 0", "begins 2", "ends 2"]
+
+
+def test_who_is_over_ends_with_what_is_kept_of_its_status() -> None:
+    async def scene(found: ObjectTasks, notes: list[str]) -> None:
+        found.follow("ns", Work(notes))
+        await turns()
+        found.end("u", {"phase": "Failed"})
+        await turns()
+
+    assert play(scene) == ["begins 1", "ends 1 Failed"]
 
 
 def test_who_does_not_end_is_cancelled_and_nobody_begins_any_more() -> None:

@@ -28,7 +28,7 @@ def test_a_kind_that_the_cluster_does_not_have_is_said(caplog: pytest.LogCapture
     (version,) = crd()["spec"]["versions"]
     server: Any = Server(version["schema"]["openAPIV3Schema"])
     asyncio.run(check_crd(server))
-    assert "the cluster has no Comparison. What to do: Apply" in caplog.text and MISSING._value.get() == 0
+    assert "the cluster has no Comparison. What to do: Apply" in caplog.text and MISSING._value.get() == 1
 
 
 @pytest.mark.parametrize("older", [False, True])
@@ -39,14 +39,32 @@ def test_what_the_cluster_does_not_know_is_said(older: bool, caplog: pytest.LogC
         del schema["properties"]["status"]["properties"]["step"]["properties"]["jobStarted"]
     server: Any = Server(schema)
     asyncio.run(check_crd(server))
-    assert MISSING._value.get() == int(older)
+    assert MISSING._value.get() == 1 + int(older), "and there is no Comparison"
     assert ("does not know status.step.jobStarted. What to do: Apply" in caplog.text) is older
 
 
-def test_without_a_schema_nothing_is_claimed() -> None:
+def test_without_a_schema_nothing_is_claimed(caplog: pytest.LogCaptureFixture) -> None:
+    """It is counted, or an alert would be silent just where nothing works."""
     server: Any = Server(None)
+    MISSING.set(0)
+    with pytest.raises(ApiError, match="no schema of Benchmark is published"):
+        asyncio.run(check_crd(server))
+    assert MISSING._value.get() == 2 and "What to do" not in caplog.text
+
+
+@pytest.mark.parametrize(("status", "counted"), [(404, 2), (503, 0), (0, 0)])
+def test_a_group_that_the_cluster_does_not_have_is_counted(status: int, counted: int) -> None:
+    """One that does not answer says nothing of that."""
+    server: Any = Server(None)
+
+    async def refuses(_: str) -> dict[str, Any]:
+        raise ApiError(status, "no")
+
+    server.read_schemas = refuses
+    MISSING.set(0)
     with pytest.raises(ApiError):
         asyncio.run(check_crd(server))
+    assert MISSING._value.get() == counted
 
 
 def test_our_schema_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:

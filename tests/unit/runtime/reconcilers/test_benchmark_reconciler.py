@@ -42,6 +42,7 @@ class Stopped:
 
     def __init__(self) -> None:
         self.event = asyncio.Event()
+        self.last_status: Json = {}
 
     def __bool__(self) -> bool:
         return self.event.is_set()
@@ -238,6 +239,28 @@ def test_a_place_that_may_have_been_written_is_not_given_to_another(status: int)
 
     server = play(prepare)
     assert (server.holders(), server.most_holders) == (["first"], 1)
+
+
+@pytest.mark.parametrize("code", [0, 504])
+def test_what_was_written_without_an_answer_is_announced_once_when_it_stands(code: int) -> None:
+    told: list[tuple[str, ...]] = []
+
+    def prepare(server: Server) -> None:
+        server.add("first", WAITS)
+        server.operator.post_event = lambda about, *event: told.append(event)
+        lost: list[Json] = []
+
+        def lose(body: Json) -> None:
+            server.show(body)
+            if not lost:
+                lost.append(body)
+                raise ApiError(code, "no answer")
+
+        server.on_write = lose
+
+    server = play(prepare, until=lambda _: bool(told))
+    phase = server.bodies["first"]["status"]["phase"]
+    assert phase != WAITS["phase"] and [event[:2] for event in told] == [("Normal", phase)]
 
 
 def test_a_place_in_doubt_is_given_up_when_it_was_not_written() -> None:
@@ -829,6 +852,7 @@ def test_a_race_on_a_kept_cluster_knows_the_machines_of_that_one(target: str, mo
     monkeypatch.setattr(benchmark_reconciler, "plan", note)
     play(prepare, 0.1)
     assert {seen.kept_on for seen in looks} == {("m1",) if target == "cmp-0a" else ()}
+    assert {seen.kept_for_it for seen in looks} == {target == "cmp-0a"}, "what it may do there is the same"
 
 
 @pytest.mark.parametrize("avoided", [True, False])

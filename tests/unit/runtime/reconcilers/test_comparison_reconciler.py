@@ -19,6 +19,7 @@ from fairlap.api.comparison_spec import ComparisonSpec
 from fairlap.api.comparison_status import ComparisonStatus, CurrentBlock, RaceOfBlock, VariantStatus, Verdict
 from fairlap.api.crd import COMPARISON, crd
 from fairlap.api.names import NOISE_CONFIG_MAP
+from fairlap.api.phases import is_over
 from fairlap.comparison.noise.noise_store import Shown, encode_noise, noise_key
 from fairlap.comparison.numbers.block_pack import pack_block
 from fairlap.kube.api_error import ApiError
@@ -143,6 +144,7 @@ class Server:
             while (turns > 0 or time.monotonic() < end) and not self.status.get("completionTime"):
                 await asyncio.sleep(0.01)
                 turns -= 1
+            stop.last_status = self.status if is_over(self.objects["Comparison", "cmp"]) else {}
             stop.set()
             await task
 
@@ -511,6 +513,49 @@ def test_a_verdict_is_learnt_from_counted_and_announced() -> None:
     assert VERDICTS.labels("Mixed")._value.get() == before + 1
     assert ("Comparison", "Normal", "Complete", "Mixed: more for more") in server.events
     assert not server.operator.places.holders()
+
+
+def odd_plan(_: ComparisonSeen) -> ComparisonPlan:
+    raise OverflowError("date value out of range")
+
+
+def test_an_end_that_nobody_decided_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unforeseen, "PAUSES", (0.01, 0.02))
+    before = VERDICTS.labels("none")._value.get()
+    server = Server(STARTING).drive(odd_plan, 30)
+    assert (server.status["phase"], server.status["reason"]) == ("Failed", "InternalError")
+    assert VERDICTS.labels("none")._value.get() == before + 1
+
+
+OVER = ComparisonStatus(phase="Complete", verdict="Mixed", progress="more for more", completion_time=SINCE)
+
+
+@pytest.mark.parametrize("code", [0, 504])
+@pytest.mark.parametrize(
+    ("plan", "verdict", "told"),
+    [
+        (lambda seen: ComparisonPlan(OVER), "Mixed", ("Comparison", "Normal", "Complete")),
+        (odd_plan, "none", ("Comparison", "Warning", "Failed")),
+    ],
+    ids=["decided", "at once"],
+)
+def test_an_end_whose_answer_was_lost_is_counted_and_announced_once(
+    monkeypatch: pytest.MonkeyPatch, plan: Any, verdict: str, told: tuple[str, ...], code: int
+) -> None:
+    monkeypatch.setattr(unforeseen, "PAUSES", (0.01, 0.02))
+    before, server = VERDICTS.labels(verdict)._value.get(), Server(STARTING)
+    write = server.replace
+
+    async def lose(manifest: Json, part: str) -> Json:
+        if is_over(server.objects["Comparison", "cmp"]):
+            raise ApiError(409, "changed")
+        await write(manifest, part)
+        raise ApiError(code, "no answer")
+
+    server.replace = lose  # type: ignore[method-assign]
+    server.drive(plan, 30)
+    assert VERDICTS.labels(verdict)._value.get() == before + 1
+    assert [event[:3] for event in server.events] == [told]
 
 
 def test_what_was_learnt_by_others_is_kept_and_no_refusal_stops_anything() -> None:

@@ -58,6 +58,13 @@ def test_credentials_that_cannot_be_sent_are_said_without_a_word_of_them(
     assert "VnVh" not in found.message
 
 
+def test_what_is_wrong_in_a_secret_of_the_store_is_told_with_its_name(tmp_path: Path) -> None:
+    (tmp_path / "password").write_bytes(b"caf\xe9")
+    store = MetricsStoreSpec(("localhost:1",), password_file=tmp_path / "password", credentials_secret="writer")
+    found = objection(spec(store))
+    assert found and found.message == "race.metricsStore: the key password of Secret writer is no text in UTF-8"
+
+
 def test_a_smoke_test_leaves_nothing_and_a_race_that_never_ended_says_so(tmp_path: Path) -> None:
     store = MetricsStoreSpec(("localhost:1",))
     assert store_metrics(spec(store, Mode.SMOKE), tmp_path, 1e12, threading.Event()) is None
