@@ -4,6 +4,7 @@ No kubelet, scheduler or Job controller: their part is played by `fakes`. Everyt
 own and keeps its files in one temporary folder; each program ends by its process id.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -28,6 +29,7 @@ from .tools import ROOT, tool
 Json = dict[str, Any]
 PREFIX = "fairlap-api-"
 START_SECONDS = 240.0
+_PORTS = range(12000, 30000)
 ELASTICSEARCHES = "elasticsearches.elasticsearch.k8s.elastic.co"
 # The Job controller is left out on purpose: the tests bring one that can misbehave.
 WRITES = ["create", "update", "patch", "delete"]
@@ -350,11 +352,15 @@ def sweep() -> None:
 
 
 def free_port() -> int:
-    """Return a TCP port of loopback that nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
+    """Return a TCP port of loopback that nobody listens on.
+
+    Not one that the kernel gives to whoever connects: it would be taken by the time that a server asks for it.
+    """
+    while True:
+        port = secrets.choice(_PORTS)
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
 
 
 def as_json(done: subprocess.CompletedProcess[str]) -> dict[str, object]:

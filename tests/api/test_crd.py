@@ -847,6 +847,9 @@ FREE_MAPS_OF_A_COMPARISON: dict[str, tuple[Json, Json, str]] = {
     "patch within": ({"race": {"params": {"a": 1}}}, {"race": {"params": {"b": 1}}}, "variants"),
     "config": ({"elasticsearch": {"config": {"a": 1}}}, {"elasticsearch": {"config": {"b": 1}}}, "variants"),
     "null": ({"elasticsearch": {"java": None}}, {"elasticsearch": {"heap": None}}, "variants"),
+    "a null for a part": ({"race": {"params": {"a": 1}}}, {"target": None}, "variants"),
+    "a part for a null": ({"target": None}, {"race": {"params": {"a": 1}}}, "variants"),
+    "what the template lacks": ({"race": {"params": {"a": 1}}}, {"anything": {"params": {"a": 1}}}, "variants"),
 }
 
 
@@ -857,12 +860,12 @@ def test_no_part_of_a_patch_takes_anothers_place(stage: Stage, namespace: str, c
     def variants(patch: Json) -> list[Json]:
         return [{"name": "old"}, {"name": "new", "patch": patch}]
 
-    stage.apply(comparison(namespace, variants=variants(before), baseline="old"))
-    arguments = ("patch", "cmp", "cmp", f"--namespace={namespace}", "--type=merge")
-
     def written(patch: Json) -> str:
-        return stage.plane.kubectl(*arguments, f"--patch={json.dumps({'spec': {'variants': variants(patch)}})}").stderr
+        # A merge patch would drop the nulls.
+        manifest = comparison(namespace, variants=variants(patch), baseline="old")
+        return stage.plane.kubectl("replace", "--filename=-", stdin=json.dumps(manifest)).stderr
 
+    stage.apply(comparison(namespace, variants=variants(before), baseline="old"))
     assert f"spec.{field} is immutable: create another Comparison instead" in written(after)
     assert written(before) == ""
 

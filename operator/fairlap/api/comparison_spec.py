@@ -271,13 +271,15 @@ class ComparisonSpec(Api):
             *(
                 rule(
                     f"has(self.{field}) == has(oldSelf.{field})"
-                    f" && (!has(self.{field}) || self.{field} == oldSelf.{field})",
+                    f" && (!has(self.{field}) || self.{field} == oldSelf.{field}{also})",
                     f"spec.{field} is immutable: create another Comparison instead",
                 )
-                for field in (
-                    "template", "variants", "matrix", "baseline", "design", "gates", "onInconclusive", "calibrate",
-                    "calibrateEvery", "deadline",
-                )
+                # A null of the left side alone is equal to anything: docs/decisions/cel-no-webhook.md.
+                for field, also in {
+                    "template": "", "variants": " && oldSelf.variants == self.variants", "matrix": "", "baseline": "",
+                    "design": "", "gates": "", "onInconclusive": "", "calibrate": "", "calibrateEvery": "",
+                    "deadline": "",
+                }.items()
             ),
             rule(
                 "has(self.variants) != has(self.matrix)",

@@ -54,7 +54,7 @@ GIT_REVISION = r"^[A-Za-z0-9_]([A-Za-z0-9_./@+-]*[A-Za-z0-9_])?$"
 FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
 INNER_PATH = r"^([A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*)?$"
 
-HEAP_OPTION = "^-Xm[sx]|^-XX:MaxHeapSize="
+HEAP_OPTION = "^-Xm[sx]|^-XX:(Max|Initial|Min)HeapSize="
 """Not what else begins so: -Xmn is the young generation, and MaxHeapFreeRatio a share."""
 
 _MAJOR = "int(self.version.split('.')[0])"

@@ -13,6 +13,7 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded.http_record import HttpHost
 from fairlap_race.contract.secrets import SYSTEM_CAS, basic, by_secrets, read_api_key, read_secret, verified_tls
 from fairlap_race.contract.specification.race_spec import RaceSpec
+from fairlap_race.contract.specification.secret_files import secret_files
 from fairlap_race.contract.tls_trouble import TlsTrouble, tls_trouble
 
 PATIENCE = 30.0
@@ -47,13 +48,13 @@ def open_access(spec: RaceSpec, headers: Mapping[str, str]) -> Access:
             user = spec.user if spec.user_file is None else read_secret(spec.user_file)
             found["Authorization"] = f"Basic {basic(user, read_secret(spec.password_file))}"
     except OSError as error:
-        text = by_secrets(f"the credentials cannot be read: {error}", spec.secret_files)
+        text = by_secrets(f"the credentials cannot be read: {error}", secret_files(spec))
         raise UnhealthyError(Reason.AUTHENTICATION_FAILED, text) from error
     try:
         context = _context(spec) if spec.tls or spec.ca_file else None
     except OSError as error:  # an SSLError is one
         files = " or ".join(str(it) for it in (spec.ca_file, spec.certificate_file, spec.certificate_key_file) if it)
-        text = by_secrets(f"{files} cannot be used for TLS: {error}", spec.secret_files)
+        text = by_secrets(f"{files} cannot be used for TLS: {error}", secret_files(spec))
         raise UnhealthyError(Reason.TLS_UNTRUSTED, text) from error
     return Access(found, context)
 

@@ -15,6 +15,7 @@ from fairlap_race.contract.secrets import (
     texts_of_password,
 )
 from fairlap_race.contract.specification.race_spec import RaceSpec
+from fairlap_race.contract.specification.secret_files import secret_files
 from fairlap_race.contract.tls_trouble import TlsTrouble
 from fairlap_race.elasticsearch import evidence
 from fairlap_race.elasticsearch.client import ElasticsearchClient, ElasticsearchError
@@ -28,17 +29,17 @@ CONNECT_PATIENCE = 60.0
 
 def connect(spec: RaceSpec) -> Connected:
     """Return the way to Elasticsearch, which is not asked yet. Raises FailedError."""
-    if missing := missing_secret(spec.secret_files, spec.namespace):
+    if missing := missing_secret(secret_files(spec), spec.namespace):
         raise FailedError(Reason.SECRET_MISSING, missing)
     try:
         password = None if spec.password_file is None else read_secret(spec.password_file)
         api_key = None if spec.api_key_file is None else read_api_key(spec.api_key_file)
         user = user_name(spec)
     except OSError as error:
-        words = by_secrets(f"the credentials cannot be read: {error}", spec.secret_files)
+        words = by_secrets(f"the credentials cannot be read: {error}", secret_files(spec))
         raise FailedError(Reason.AUTHENTICATION_FAILED, words) from error
     if empty := _empty_credential(spec, user, password):
-        raise FailedError(Reason.AUTHENTICATION_FAILED, by_secrets(empty, spec.secret_files))
+        raise FailedError(Reason.AUTHENTICATION_FAILED, by_secrets(empty, secret_files(spec)))
     certificate, key = spec.certificate_file, spec.certificate_key_file
     try:
         client = ElasticsearchClient(
@@ -47,7 +48,7 @@ def connect(spec: RaceSpec) -> Connected:
         )  # fmt: skip
     except OSError as error:
         files = " or ".join(str(file) for file in (spec.ca_file, certificate, key) if file)
-        words = by_secrets(f"{files} cannot be used for TLS: {error}", spec.secret_files)
+        words = by_secrets(f"{files} cannot be used for TLS: {error}", secret_files(spec))
         raise FailedError(Reason.TLS_UNTRUSTED, words) from error
     if api_key:
         return Connected(client, password, api_key, texts_of_key(api_key))

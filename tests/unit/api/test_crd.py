@@ -85,6 +85,8 @@ def _patterns(node: Any) -> Iterator[str]:
         ("-Xms1g", True),
         ("-Xmx1g", True),
         ("-XX:MaxHeapSize=1g", True),
+        ("-XX:InitialHeapSize=256m", True),
+        ("-XX:MinHeapSize=256m", True),
         ("-Xmn512m", False),
         ("-XX:MaxHeapFreeRatio=40", False),
         ("-Dheap=-Xmx1g", False),

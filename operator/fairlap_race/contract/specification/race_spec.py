@@ -16,7 +16,6 @@ from typing import Any
 
 from fairlap_race.contract.codec import DecodeError, camel, compact_json, decode_strictly
 from fairlap_race.contract.request_files.probe import ProbeSpec, find_wrong_probes
-from fairlap_race.contract.secrets import SecretFile
 from fairlap_race.contract.specification.document_plan import ExpectedByUser
 from fairlap_race.contract.specification.http_spec import MOST_HOSTS, HttpSpec, find_wrong
 from fairlap_race.contract.specification.sweep import SweepSpec, find_wrong_steps
@@ -241,16 +240,6 @@ class RaceSpec:
     def test_mode(self) -> bool:
         """True when Rally runs with --test-mode."""
         return self.mode is Mode.SMOKE
-
-    @property
-    def secret_files(self) -> tuple[SecretFile, ...]:
-        """The files of Secrets that the way to the system under test needs."""
-        about = self.target or TargetSpec()
-        return (
-            *((path, about.credentials_secret) for path in (self.user_file, self.password_file, self.api_key_file)),
-            *((path, about.certificate_secret) for path in (self.certificate_file, self.certificate_key_file)),
-            (self.ca_file, about.ca_secret),
-        )
 
     def to_json(self) -> str:
         """Return the JSON text for FAIRLAP_RACE_SPEC."""
