@@ -111,7 +111,6 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
 
 def _worker_processes(resources: Resources) -> int:
     """Return how many processes Rally sends from: one a processor of the limit, or of the request without a limit."""
-    # To Kubernetes a limit of 0 is none.
     limit, request = (parse_quantity(of.cpu or "0") for of in (resources.limits, resources.requests))
     return max(1, math.floor(limit or request))
 

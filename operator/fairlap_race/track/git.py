@@ -64,6 +64,8 @@ _OPTIONS = (
     *("-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=60", "-c", "advice.detachedHead=false"),
     *("-c", "submodule.recurse=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"),
 )
+SECRET_PATIENCE = 100.0
+"""Seconds: a Secret that is made after its Benchmark reaches the pod when the kubelet looks again, in 60 to 90."""
 _FETCH = ("fetch", "--quiet", "--no-recurse-submodules", "--no-auto-maintenance")
 
 
@@ -122,6 +124,7 @@ def fetch_commit(
     `first`: nobody has fetched it for these races yet, so a server that cannot be reached may be no server.
     """
     check_source(source)
+    _await_secret(source, stop)
     root = work / "repository" / _folder(source.url)
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir(parents=True)
@@ -226,6 +229,14 @@ def _credentials(source: GitSource, secret: Path, home: Path) -> dict[str, str]:
     elif "GIT_SSL_CAINFO" not in found:
         raise _secret_missing(source, "neither password (a token will do) nor ca.crt")
     return found
+
+
+def _await_secret(source: GitSource, stop: threading.Event) -> None:
+    """Wait while nothing of the Secret is mounted, `SECRET_PATIENCE` at most. Raises TrackError when told to stop."""
+    limit = time.monotonic() + SECRET_PATIENCE
+    while source.credentials and not any(source.credentials.glob("[!.]*")) and time.monotonic() < limit:
+        if stop.wait(1):
+            raise _told_to_stop()
 
 
 def _secret_missing(source: GitSource, keys: str) -> TrackError:

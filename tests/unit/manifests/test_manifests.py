@@ -588,7 +588,6 @@ def test_a_claim_is_one_volume_however_often_it_is_mounted(
         ({"limits": {"cpu": "3500m", "memory": "2Gi"}}, 3),
         ({"requests": {"cpu": "8"}, "limits": {"cpu": "500m", "memory": "2Gi"}}, 1),
         ({"requests": {"cpu": "8"}, "limits": {"memory": "2Gi"}}, 8),
-        ({"requests": {"cpu": "8"}, "limits": {"cpu": 0, "memory": "2Gi"}}, 8),
         ({"requests": {"cpu": "500m"}, "limits": {"memory": "2Gi"}}, 1),
         ({"limits": {"memory": "2Gi"}}, 1),
     ],

@@ -256,6 +256,10 @@ def test_a_cluster_that_eck_will_not_build_ends_at_once_with_its_words() -> None
     todo = plan(replace(at_once, warnings=(*others, invalid)))
     assert (stage(todo), todo.status.reason, todo.status.failing) == ("Cleaning", "InvalidSpec", True)
     assert todo.status.message == f"ECK does not build what elasticsearch asks for: {OF_ECK}"
+    template = "Validation of PodTemplate for StatefulSet ns/es failed for the following reasons: [no such port]"
+    todo = plan(replace(at_once, warnings=(*others, invalid._replace(message=template))))
+    assert todo.status.message == f"ECK does not build what elasticsearch asks for: {template}"
+    assert not plan(replace(at_once, warnings=others)).status.failing, "a warning alone is not why"
     without_words = replace(at_once, warnings=others[1:])
     waits = plan(without_words)
     assert (waits.status.failing, waits.wake_in) == (False, 15.0), "its event may come a little later"

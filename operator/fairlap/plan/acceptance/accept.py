@@ -1,6 +1,7 @@
 """What CEL cannot know about a spec: checked again, and said in the condition Accepted, before anything is created."""
 
 import ipaddress
+import json
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -187,7 +188,7 @@ def _client_options_hold_no_credentials(spec: BenchmarkSpec) -> Iterator[Objecti
 def _key_per_client_has_a_password(spec: BenchmarkSpec) -> Iterator[Objection]:
     wanted = spec.race.client_options.get(KEY_PER_CLIENT, False)
     if not isinstance(wanted, bool):
-        words = f"race.clientOptions.{KEY_PER_CLIENT} is {str(wanted)[:40]!r}: write true, or leave it out"
+        words = f"race.clientOptions.{KEY_PER_CLIENT} is {json.dumps(wanted)[:40]}: write true, or leave it out"
         yield Objection(Reason.INVALID_SPEC, words)
     elif wanted and spec.target and not (spec.target.credentials_secret or spec.target.elastic_user_secret):
         yield Objection(
@@ -205,7 +206,7 @@ def _timeout_is_a_number_of_seconds(spec: BenchmarkSpec) -> Iterator[Objection]:
         yield Objection(Reason.INVALID_SPEC, words)
     wanted = options.get("timeout", 1)
     if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not wanted > 0:
-        words = f"race.clientOptions.timeout is {str(wanted)[:40]!r}: write seconds as a number, for example 60"
+        words = f"race.clientOptions.timeout is {json.dumps(wanted)[:40]}: write seconds as a number, for example 60"
         yield Objection(Reason.INVALID_SPEC, words)
 
 

@@ -91,6 +91,7 @@ def _too_small(spec: BenchmarkSpec) -> Iterator[str]:
         "race.corpora.maxSize": (corpora.max_size if corpora else None, "200Gi"),
     }
     asked = {"race.resources.requests.memory": (spec.race.resources.requests.memory, "2Gi")}
+    cores = {"race.resources.limits.cpu": spec.race.resources.limits.cpu}
     if built := spec.elasticsearch:
         ephemeral = built.storage.ephemeral
         needed |= {
@@ -99,6 +100,10 @@ def _too_small(spec: BenchmarkSpec) -> Iterator[str]:
             "elasticsearch.resources.limits.memory": (built.resources.limits.memory, "2Gi"),
         }
         asked["elasticsearch.resources.requests.memory"] = (built.resources.requests.memory, "2Gi")
+        cores["elasticsearch.resources.limits.cpu"] = built.resources.limits.cpu
+    for field, cpu in cores.items():
+        if cpu is not None and parse_quantity(cpu) == 0:
+            yield f"{field} {cpu} is nothing: write for example 2, or leave it out"
     for field, (text, instead) in {**needed, **asked}.items():
         size = parse_quantity(text) if text is not None else _LEAST_BYTES
         if size == 0 and field in needed:

@@ -16,7 +16,8 @@ from fairlap_race.contract.untrusted import parse_time
 _REFUSED = "FailedCreate"
 _POD_SECURITY = "violates PodSecurity"
 _VALIDATION = "Validation"  # ECK's reason for what it finds in a spec, be it refused or only warned of
-_INVALID = " is invalid: "
+_REFUSALS = (" is invalid: ", " failed for the following reasons")
+"""ECK's words of a spec, and of a pod template that the API server does not take."""
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 
@@ -90,8 +91,13 @@ def find_refusal(warnings: Sequence[Warned], owners: Sequence[str]) -> Trouble |
 def find_objection(warnings: Sequence[Warned]) -> str:
     """Return ECK's newest words about a cluster that it will not build, "" when it has not said any."""
     about_spec = [it.message for it in warnings if (it.kind, it.reason) == (ELASTICSEARCH.kind, _VALIDATION)]
-    words = min(about_spec, key=lambda it: _INVALID not in it, default="")
+    words = min(about_spec, key=lambda it: not is_refusal(it), default="")
     return words.rstrip(". ")
+
+
+def is_refusal(words: str) -> bool:
+    """Return whether these are ECK's words of what it will not build, and not of something that it only warns of."""
+    return any(said in words for said in _REFUSALS)
 
 
 def why_not_ready(warnings: Sequence[Warned], pods: Sequence[Json], wanted: int, owners: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from fairlap.plan.basis.deadline import Deadline, is_ahead
 from fairlap.plan.basis.seen import Plan, Seen
 from fairlap.plan.explain.readiness import is_refused
 from fairlap.plan.explain.trouble import Trouble
-from fairlap.plan.explain.warned import find_objection, find_refusal
+from fairlap.plan.explain.warned import find_objection, find_refusal, is_refusal
 from fairlap.plan.failure import fail, fail_with_log
 from fairlap.plan.room import RoomSearch, give_way
 from fairlap_race.contract.reasons import Reason
@@ -55,7 +55,7 @@ def cluster_refused(seen: Seen, step: Step) -> Plan | None:
         return Plan(seen.status, look=("warnings",))
     words = find_objection(seen.warnings)
     # Its event may show a little after its status; who may not read events never sees it.
-    if not words and not stage_deadline(seen, step, PULL_PATIENCE).passed(seen.now):
+    if not is_refusal(words) and not stage_deadline(seen, step, PULL_PATIENCE).passed(seen.now):
         return None
     told = words or "its log has the reason"
     return fail(seen, Reason.INVALID_SPEC, f"ECK does not build what elasticsearch asks for: {told}")

@@ -29,7 +29,7 @@ def test_each_client_option_that_the_runner_refuses_is_refused_before(option: st
 
 @pytest.mark.parametrize(
     ("timeout", "shown"),
-    [("60s", "'60s'"), ("60", "'60'"), (0, "'0'"), (-1, "'-1'"), (True, "'True'"), (None, "'None'"), ([1], "'[1]'")],
+    [("60s", '"60s"'), ("60", '"60"'), (0, "0"), (-1, "-1"), (True, "true"), (None, "null"), ([1], "[1]")],
 )
 def test_a_timeout_that_rally_s_client_cannot_take_is_refused(timeout: Any, shown: str) -> None:
     (message,) = messages(spec(race={"clientOptions": {"timeout": timeout}}))

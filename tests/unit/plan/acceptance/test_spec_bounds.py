@@ -114,6 +114,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"race": {"resources": {"limits": {"memory": "0.0"}}}},
         "race.resources.limits.memory 0.0 is nothing: write for example 2Gi",
     ),
+    "no processor to send from": (
+        {"race": {"resources": {"limits": {"cpu": "0"}}}},
+        "race.resources.limits.cpu 0 is nothing: write for example 2, or leave it out",
+    ),
+    "no processor": (
+        {"elasticsearch": {"resources": {"limits": {"cpu": "0m", "memory": "2Gi"}}}},
+        "elasticsearch.resources.limits.cpu 0m is nothing: write for example 2, or leave it out",
+    ),
     "deep": ({"race": {"params": nested(21)}}, "race.params is nested more than 20 levels deep: write it flatter"),
     "very deep": ({"elasticsearch": {"config": nested(5000)}}, "elasticsearch.config is nested more than 20 levels"),
     "deep lists": ({"race": {"params": {"a": nested(900, lists=True)}}}, "race.params is nested more than 20 levels"),

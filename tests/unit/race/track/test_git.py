@@ -484,10 +484,31 @@ def test_ssh_is_told_to_trust_known_hosts_only(served: Path, tmp_path: Path, mon
         ("https://h/x", {}, "or it has neither password"),
     ],
 )
-def test_a_secret_that_lacks_something(tmp_path: Path, url: str, files: dict[str, str], words: str) -> None:
+def test_a_secret_that_lacks_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, files: dict[str, str], words: str
+) -> None:
+    monkeypatch.setattr(track_git, "SECRET_PATIENCE", 0 if not files else 100)
     error = failing(GitSource(url, "main", "", secret(tmp_path / "s", **files), "reader"), tmp_path / "w")
     assert error.reason is Reason.SECRET_MISSING and words in error.message
     assert error.message.startswith("there is no Secret reader in the Benchmark's namespace, or it has ")
+
+
+def test_a_secret_that_comes_after_its_pod(tmp_path: Path) -> None:
+    mounted = tmp_path / "s"
+    (mounted / "..data").mkdir(parents=True)
+    comes = threading.Timer(1.5, lambda: (mounted / "username").write_text("who"))
+    comes.start()
+    error = failing(GitSource("https://h/x", "main", "", mounted, "reader"), tmp_path / "w")
+    comes.join()
+    assert "neither password" in error.message, "of what it has then"
+
+
+def test_who_is_told_to_stop_waits_for_no_secret(tmp_path: Path) -> None:
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(TrackError) as caught:
+        fetch(GitSource("https://h/x", "main", "", tmp_path / "none", "reader"), tmp_path / "w", stop)
+    assert caught.value.reason is Reason.RACE_ABORTED
 
 
 def test_the_environment_is_bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
