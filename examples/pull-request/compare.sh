@@ -15,6 +15,9 @@ sed "s/^  name: pr$/  name: $name/" "$folder/comparison.yaml" | fairlap run -f -
 
 code=0
 fairlap gate "$name" --wait --timeout "${TIMEOUT:-6h}" || code=$?
+if [ "$code" = 124 ]; then
+  echo "$name goes on: fairlap gate $name --wait tells its end; the job run again begins another, behind it" >&2
+fi
 if [ "$code" != 2 ]; then
   # What cannot be reported is no verdict: the gate alone tells.
   fairlap report "$name" -o md --output "$comment" || true

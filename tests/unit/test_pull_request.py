@@ -73,7 +73,10 @@ COMPARE = "examples/pull-request/compare.sh pr-17-1 comment.md"
 
 @pytest.mark.parametrize("code", [0, 1, 3, 124])
 def test_the_script_ends_with_the_gate_and_leaves_its_comment(sandbox: Sandbox, code: int) -> None:
-    assert sandbox.run(COMPARE, gate=code).returncode == code
+    ran = sandbox.run(COMPARE, gate=code)
+    assert ran.returncode == code
+    # Run again, it would be a second Comparison behind this one.
+    assert ("pr-17-1 goes on: fairlap gate pr-17-1 --wait tells its end" in ran.stderr) == (code == 124)
     assert (sandbox.folder / "comment.md").read_text() == "Verdict\n"
     assert (sandbox.folder / "report.html").read_text() == "<!doctype html>\n"
     assert yaml.safe_load(sandbox.applied.read_text())["metadata"]["name"] == "pr-17-1"

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from concurrent.futures import Future
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, TextIO
@@ -26,6 +27,7 @@ from fairlap.cli.edge.exits import (
     UNDECIDED,
     CliError,
     NotWrittenError,
+    UnknownKindError,
     UnknownNameError,
     UsageError,
     unforeseen,
@@ -115,7 +117,8 @@ def _followed(connection: Connection, name: str, timeout: float | None) -> Json:
             if change is not None and change["metadata"]["name"] == name:
                 newest = change
             elif change is None and newest is None:
-                newest, failure = _found_or_failure(connection, name)
+                left = None if timeout is None else max(0.0, began + timeout - time.monotonic())
+                newest, failure = _found_or_failure(connection, name, left)
             if newest is not None and is_over(newest):
                 return newest
             if newest is not None and newest.get("deleted"):
@@ -132,14 +135,28 @@ def _followed(connection: Connection, name: str, timeout: float | None) -> Json:
     raise CliError(f"nothing more was heard of {name} before its end; it goes on in the cluster")
 
 
-def _found_or_failure(connection: Connection, name: str) -> tuple[Json | None, str]:
-    """Return the Comparison, or why it cannot be had just now; raises UnknownNameError where there is none."""
+def _found_or_failure(connection: Connection, name: str, seconds: float | None) -> tuple[Json | None, str]:
+    """Return the Comparison, or why it cannot be had in these seconds; raises UnknownNameError where there is none."""
+    answer: Future[Json] = Future()
+
+    def ask() -> None:
+        try:
+            answer.set_result(connection.comparison(name))
+        except Exception as error:
+            answer.set_exception(error)
+
+    # In a thread, since the client tries an API server that is silent for minutes.
+    threading.Thread(target=ask, name="ask", daemon=True).start()
     try:
-        return connection.comparison(name), ""
-    except UnknownNameError:
-        raise
+        return answer.result(seconds), ""
+    except TimeoutError:
+        failure = "the API server does not answer"
     except CliError as error:
-        return None, f"nothing is known of it yet: {error}"
+        # One that has just started knows no kind either: the watch tells when that is to be believed.
+        if isinstance(error, UnknownNameError) and not isinstance(error, UnknownKindError):
+            raise
+        failure = str(error)
+    return None, f"nothing is known of it yet: {failure}"
 
 
 def _print_line(text: str, out: TextIO) -> None:

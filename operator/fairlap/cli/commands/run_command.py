@@ -55,12 +55,15 @@ def _id(found: Json) -> Id:
     return str(found["kind"]), bm.name(found)
 
 
-def _wait(connection: Connection, ids: Sequence[Id], wait: bool, timeout: float | None) -> int:
+def _wait(
+    connection: Connection, ids: Sequence[Id], wait: bool, timeout: float | None, began: float | None = None
+) -> int:
+    """Follow the objects to their end, or say how to; the time is that since `began`, without it since now."""
     if not wait:
         print_text("\n".join(_next_commands(connection, ids)))
         return SUCCEEDED
     try:
-        return _follow(connection, ids, timeout)
+        return _follow(connection, ids, timeout, began)
     except KeyboardInterrupt:
         print_text(f"\nStopped waiting; {_going_on(ids)}. Go on watching: {_watch_command(connection, ids)}")
         return INTERRUPTED
@@ -80,31 +83,82 @@ def rerun(connection: Connection, name: str, wait: bool, timeout: float | None) 
     if refused := objection(connection.benchmark(name)):
         raise CliError(refused)
     value = f"{time.time():.3f}"
-    there = connection.annotate(name, ASKED, value)
-    deadline = time.monotonic() + _ANSWER_SECONDS
-    while not (made := _rerun_of(connection, there, value)):
-        if requested_value(there) is None:
-            describe = f"kubectl describe {PLURAL} {name} -n {connection.namespace}{connection.context}"
-            raise CliError(f"the operator would not run {name} again: {describe} says why")
-        if time.monotonic() > deadline:
-            return _wait(connection, [(KIND, _announced_name(there, value))], wait, timeout)
+    there = first = connection.annotate(name, ASKED, value)
+    began = time.monotonic()
+    while not (made := _rerun_of(connection, first, value)):
+        if why := _why_none(connection, first, there, value):
+            raise CliError(why)
+        if time.monotonic() - began > _ANSWER_SECONDS:
+            upcoming = _announced_name(connection, there, value, wait)
+            if not wait:
+                return _wait(connection, [(KIND, upcoming)], wait, timeout)
+            made = _awaited_rerun(connection, first, value, timeout, began)
+            break
         time.sleep(0.5)
         there = connection.benchmark(name)
     print_text(f"benchmark/{made} created")
-    return _wait(connection, [(KIND, made)], wait, timeout)
+    return _wait(connection, [(KIND, made)], wait, timeout, began)
 
 
-def _announced_name(benchmark: Json, value: str) -> str:
+def _why_none(connection: Connection, first: Json, now: Json, value: str) -> str:
+    """Return in a sentence why nothing is made any more for this value of `first`, "" where the operator goes on."""
+    meta, name = now["metadata"], bm.name(first)
+    gone = now.get("deleted") or meta.get("deletionTimestamp")
+    if gone or meta.get("uid") != first["metadata"].get("uid"):
+        return f"the Benchmark {name} was deleted before it was run again"
+    if (meta.get("annotations") or {}).get(ASKED) != value:
+        return f"the annotation {ASKED} of {name} was changed before it was run again: ask once more"
+    if requested_value(now) is None:
+        return f"the operator would not run {name} again: {_describe(connection, name)} says why"
+    return ""
+
+
+def _describe(connection: Connection, name: str) -> str:
+    return f"kubectl describe {PLURAL} {name} -n {connection.namespace}{connection.context}"
+
+
+def _announced_name(connection: Connection, first: Json, value: str, wait: bool) -> str:
     """Return, and tell, the name of what the operator cannot create yet; raises CliError where none is announced."""
-    upcoming = announced(benchmark, value)
+    upcoming = announced(first, value)
     if upcoming is None:
         raise CliError(f"the operator has not answered within {_ANSWER_SECONDS} s: see whether it runs")
+    if not wait and upcoming.name in map(bm.name, connection.benchmarks()):
+        describe = _describe(connection, bm.name(first))
+        raise CliError(
+            f"benchmark/{upcoming.name} was announced and is another's by now: the operator goes on trying under "
+            f"another name, which {describe} tells"
+        )
     print_text(
         f"benchmark/{upcoming.name} is announced and not created yet, say while a quota is full: the operator goes on "
         "trying, and its log says what is in the way",
         sys.stderr,
     )
     return upcoming.name
+
+
+def _awaited_rerun(connection: Connection, first: Json, value: str, timeout: float | None, began: float) -> str:
+    """Return the name of what the operator makes at last; raises CliError where it makes none, or not in time."""
+    stop = threading.Event()
+    try:
+        for change in connection.changes(stop, (KIND,), [first]):
+            if change is not None and was_made_for(change, first, value):
+                return bm.name(change)
+            if change is not None and bm.name(change) == bm.name(first):
+                why = _why_none(connection, first, change, value)
+                # A list may tell the first before its run.
+                if why and (made := _rerun_of(connection, first, value)):
+                    return made
+                if why:
+                    raise CliError(why)
+            if timeout is not None and time.monotonic() - began > timeout:
+                raise CliError(
+                    f"the next run of {bm.name(first)} is not created after {timeout:g} s; the operator goes on "
+                    f"trying. Go on watching: {_watch_command(connection, [(KIND, bm.name(first))])}",
+                    TIMED_OUT,
+                )
+    finally:
+        stop.set()
+    raise CliError(f"nothing more was heard of {bm.name(first)}; the operator goes on trying")
 
 
 def _rerun_of(connection: Connection, benchmark: Json, value: str) -> str:
@@ -150,12 +204,13 @@ def _how_to_repeat(connection: Connection, ended: Json) -> str:
     return f"To measure it once more: {connection.command('rerun', [bm.name(ended)])}"
 
 
-def _follow(connection: Connection, ids: Sequence[Id], timeout: float | None) -> int:
-    began, stop = time.monotonic(), threading.Event()
+def _follow(connection: Connection, ids: Sequence[Id], timeout: float | None, began: float | None = None) -> int:
+    began, stop = time.monotonic() if began is None else began, threading.Event()
     seen: dict[Id, Json] = {}
     screen = Screen(sys.stdout)
     try:
-        for change in connection.changes(stop, tuple(dict.fromkeys(kind for kind, _ in ids))):
+        known = [{"kind": kind, "metadata": {"name": name}} for kind, name in ids]
+        for change in connection.changes(stop, tuple(dict.fromkeys(kind for kind, _ in ids)), known):
             # One that is over stays as it was: it may expire, or be made anew, while others go on.
             if change is not None and _id(change) in ids and not is_over(seen.get(_id(change), {})):
                 if change.get("deleted") and not is_over(change):

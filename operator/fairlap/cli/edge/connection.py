@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from fairlap.api.kinds import BENCHMARK, COMPARISON, CONFIG_MAP, NODE, POD
 from fairlap.api.names import COMPARISON_KIND, KIND
-from fairlap.cli.edge.exits import CliError, RefusedError, UnknownNameError
+from fairlap.cli.edge.exits import CliError, RefusedError, UnknownKindError, UnknownNameError
 from fairlap.cli.edge.transport import Transport
 
 Json = dict[str, Any]
@@ -73,15 +73,15 @@ class Connection:
         except RefusedError as error:
             if error.status != 404:
                 raise
-            raise UnknownNameError(self._unknown(kind, name, error)) from error
-
-    def _unknown(self, kind: str, name: str, error: RefusedError) -> str:
-        if any(words in str(error) for words in _UNKNOWN_KIND):
-            return f"the cluster knows no {kind}s: install the operator first (docs/install.md)"
-        there = sorted(each["metadata"]["name"] for each in self._listed(kind)["items"])
-        known = f"there are {', '.join(there[:20])}" if there else "there is none"
-        other = self._of_other_kind(kind, name)
-        return f"there is no {kind} {name} in the namespace {self.namespace}; {known}{other}"
+            if any(words in str(error) for words in _UNKNOWN_KIND):
+                sentence = f"the cluster knows no {kind}s: install the operator first (docs/install.md)"
+                raise UnknownKindError(sentence) from error
+            there = sorted(each["metadata"]["name"] for each in self._listed(kind)["items"])
+            if name in there:  # created meanwhile
+                raise
+            known = f"there are {', '.join(there[:20])}" if there else "there is none"
+            sentence = f"there is no {kind} {name} in the namespace {self.namespace}; {known}"
+            raise UnknownNameError(sentence + self._of_other_kind(kind, name)) from error
 
     def _of_other_kind(self, kind: str, name: str) -> str:
         """Return what to write when the name is one of the other kind; "" when it is none, or nobody may know."""
@@ -158,17 +158,20 @@ class Connection:
         query = {"container": container}
         yield from self._transport.log_lines(self._pods, quote(pod, safe=""), self._space(), query, follow)
 
-    def changes(self, stop: threading.Event, kinds: Sequence[str] = (KIND,)) -> Iterator[Json | None]:
+    def changes(
+        self, stop: threading.Event, kinds: Sequence[str] = (KIND,), known: Sequence[Json] = ()
+    ) -> Iterator[Json | None]:
         """Yield each object of the kinds in the namespace now and whenever it changes.
 
-        A deleted one has the key "deleted". Yields None about every second when nothing changed, and ends when `stop`
-        is set. A watch that ends is begun anew, and an API server that does not answer is asked again; one that has
-        refused for about a minute raises RefusedError.
+        A deleted one has the key "deleted", also one of `known` that is not there at first. Yields None about every
+        second when nothing changed, and ends when `stop` is set. A watch that ends is begun anew, and an API server
+        that does not answer is asked again; one that has refused for about a minute raises RefusedError.
         """
         found: queue.Queue[Json | RefusedError] = queue.Queue()
         # In threads, so that a clock can go on while nothing is heard.
         for kind in kinds:
-            threading.Thread(target=self._watch, args=(kind, found, stop), name="watch", daemon=True).start()
+            there = {each["metadata"]["name"]: each for each in known if each["kind"] == kind}
+            threading.Thread(target=self._watch, args=(kind, there, found, stop), name="watch", daemon=True).start()
         while not stop.is_set():
             try:
                 change = found.get(timeout=1.0)
@@ -183,8 +186,9 @@ class Connection:
         """Yield each Comparison of the namespace in the same way."""
         yield from self.changes(stop, (COMPARISON_KIND,))
 
-    def _watch(self, kind: str, found: queue.Queue[Json | RefusedError], stop: threading.Event) -> None:
-        there: dict[str, Json] = {}
+    def _watch(
+        self, kind: str, there: dict[str, Json], found: queue.Queue[Json | RefusedError], stop: threading.Event
+    ) -> None:
         refusals = 0
         while not stop.is_set():
             try:

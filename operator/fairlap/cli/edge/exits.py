@@ -47,6 +47,10 @@ class UnknownNameError(CliError):
     """There is no object of this name; the text says which there are."""
 
 
+class UnknownKindError(UnknownNameError):
+    """The API server knows no objects of this kind, as one says too that has just started."""
+
+
 def unforeseen(error: Exception) -> str:
     """Return a sentence for the user on an error that nobody has thought of."""
     what = (f"{type(error).__name__}: {error}".splitlines() or [""])[0]

@@ -6,6 +6,7 @@ import io
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 from fairlap.cli import main as program
 from fairlap.cli.commands import gate_command
-from fairlap.cli.edge.exits import CliError, RefusedError, UnknownNameError
+from fairlap.cli.edge.exits import CliError, RefusedError, UnknownKindError, UnknownNameError
 
 Json = dict[str, Any]
 
@@ -159,7 +160,12 @@ def racing(progress: str) -> Json:
 AWAY = CliError("the API server at https://a does not answer: refused")
 
 
-@pytest.mark.parametrize("failure", [AWAY, RefusedError(503, "apiserver not ready"), RefusedError(403, "forbidden")])
+NO_KIND = UnknownKindError("the cluster knows no Comparisons")
+
+
+@pytest.mark.parametrize(
+    "failure", [AWAY, RefusedError(503, "apiserver not ready"), RefusedError(403, "forbidden"), NO_KIND]
+)
 def test_a_failure_of_the_first_question_ends_no_waiting(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], failure: CliError
 ) -> None:
@@ -194,6 +200,28 @@ def test_a_cluster_that_never_answers_is_a_time_out(
         f"upgrade: {words}",
         f"fairlap: upgrade is not at an end after 1 s: {words}",
     ]
+
+
+def test_a_cluster_that_is_silent_does_not_outlast_the_time(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The client asks an API server that does not answer for minutes."""
+    silent = threading.Event()
+    cluster = Cluster()
+    monkeypatch.setattr(cluster, "comparison", lambda name: silent.wait(30))
+    opened(monkeypatch, cluster)
+    began = time.monotonic()
+    assert program.main(["gate", "upgrade", "--wait", "--timeout", "1s"]) == 124
+    assert time.monotonic() - began < 20
+    silent.set()
+    assert "not at an end after 1 s: nothing is known of it yet: the API server does not answer" in (
+        capsys.readouterr().err
+    )
+
+
+def test_a_cluster_without_comparisons_has_none_of_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened(monkeypatch, Hiccups(failures=[NO_KIND]))
+    assert program.main(["gate", "upgrade"]) == 2
 
 
 def test_what_no_operator_has_seen_is_not_said_to_go_on(

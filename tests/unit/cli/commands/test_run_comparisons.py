@@ -138,7 +138,7 @@ class FakeCluster:
     def benchmark(self, name: str) -> Json:
         return self._there[name]
 
-    def changes(self, stop: threading.Event, kinds: Sequence[str]) -> Iterator[Json | None]:
+    def changes(self, stop: threading.Event, kinds: Sequence[str], known: Sequence[Json]) -> Iterator[Json | None]:
         self.watched = tuple(kinds)
         yield from itertools.chain(self._changes, itertools.repeat(None))
 

@@ -173,6 +173,46 @@ def test_a_cluster_without_comparisons_says_so(api: Fake) -> None:
         api.connect().comparison("up")
 
 
+def test_a_name_is_unknown_only_where_a_list_lacks_it(api: Fake) -> None:
+    """It may have been created in between, and a list that is refused tells nothing."""
+    said = 'comparisons.fairlap.dev "up" not found'
+    api.on("GET", f"{COMPARISONS}/up", refusal(404, said), 404)
+    api.on("GET", COMPARISONS, {"kind": "ComparisonList", "items": [bm("up")], "metadata": {}})
+    with pytest.raises(RefusedError, match=said):
+        api.connect().comparison("up")
+    api.on("GET", COMPARISONS, "<html>Not Found</html>", 404)
+    with pytest.raises(RefusedError, match="status 404"):
+        api.connect().comparison("up")
+
+
+@pytest.mark.parametrize(
+    "answer", ["404 page not found", refusal(404, "the server could not find the requested resource")]
+)
+def test_gate_has_patience_with_a_cluster_that_knows_no_comparisons_yet(api: Fake, answer: Any) -> None:
+    found = {**bm("up"), "status": {"phase": "Complete", "conditions": [
+        {"type": "GatePassed", "status": "True", "reason": "AllGatesPassed"}]}}  # fmt: skip
+    answers = [(404, answer)] * 3
+
+    def listed(query: dict[str, str], _: Any) -> Answer:
+        return 200, [] if "watch" in query else {"items": [found], "metadata": {"resourceVersion": "7"}}
+
+    api.on("GET", f"{COMPARISONS}/up", lambda query, _: answers.pop() if answers else (200, found))
+    api.on("GET", COMPARISONS, lambda query, _: answers.pop() if answers else listed(query, _))
+    api.connect()
+    assert main(["gate", "up", "--wait"]) == 0
+    assert main(["gate", "up"]) == 0
+
+
+def test_what_was_known_and_is_not_there_is_told_as_deleted(api: Fake) -> None:
+    listed = {"kind": "L", "items": [bm("b")], "metadata": {"resourceVersion": "7"}}
+    api.on("GET", BENCHMARKS, lambda query, _: (200, [] if "watch" in query else listed))
+    stop = threading.Event()
+    with closing(api.connect().changes(stop, ("Benchmark",), [bm("a"), bm("b")])) as changes:  # type: ignore[type-var]
+        gone = next(change for change in changes if change and change.get("deleted"))
+    stop.set()
+    assert gone["metadata"]["name"] == "a"
+
+
 def test_two_kinds_are_watched_at_once(api: Fake) -> None:
     for path, name in ((BENCHMARKS, "one"), (COMPARISONS, "two")):
         listed = {"kind": "L", "items": [bm(name)], "metadata": {"resourceVersion": "7"}}
@@ -492,6 +532,15 @@ def test_run_waits_to_the_end(
     said = capsys.readouterr()
     assert said.out.startswith("benchmark/es created\n") and "Racing        race 1/2" in said.out
     assert out in said.out and err in said.err
+
+
+def test_what_is_deleted_before_it_is_watched_ends_the_waiting(
+    api: Fake, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed = {"kind": "L", "items": [], "metadata": {"resourceVersion": "7"}}
+    api.on("GET", BENCHMARKS, lambda query, _: (200, [] if "watch" in query else listed))
+    assert main(["run", "-f", file, "--wait", "--timeout", "20s"]) == 1
+    assert capsys.readouterr().err == "fairlap: the Benchmark es was deleted\n"
 
 
 def test_a_dry_run_changes_nothing(api: Fake, file: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,7 +87,7 @@ class Cluster:
     def apply(self, manifest: Json, dry_run: bool = False) -> tuple[Json, str]:
         return self.there, f"changed{self.evil}"
 
-    def changes(self, stop: Any, kinds: Any) -> Iterator[Json]:
+    def changes(self, stop: Any, kinds: Any, known: Any) -> Iterator[Json]:
         for kind in kinds:
             yield {**(self.failed if kind == "Benchmark" else self.compared), "kind": kind}
 
