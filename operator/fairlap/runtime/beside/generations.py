@@ -22,9 +22,14 @@ _AT_ONCE: Final = 8, 4
 
 
 def is_behind(body: Mapping[str, Any]) -> bool:
-    """Return whether a Benchmark or a Comparison is over, and its status of an older generation than its spec."""
-    observed = (body.get("status") or {}).get("observedGeneration")
-    return is_over(body) and observed is not None and observed < body["metadata"].get("generation", 0)
+    """Return whether a Benchmark or a Comparison is over, and its status of an older generation than its spec.
+
+    One that is being deleted is not: its deletion is a generation of its own.
+    """
+    observed, meta = (body.get("status") or {}).get("observedGeneration"), body["metadata"]
+    if not is_over(body) or observed is None or meta.get("deletionTimestamp"):
+        return False
+    return bool(observed < meta.get("generation", 0))
 
 
 def caught_up(body: Json) -> Json:

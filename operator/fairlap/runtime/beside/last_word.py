@@ -9,7 +9,7 @@ from prometheus_client import Counter
 
 from fairlap.api.base import Json
 from fairlap.api.kinds import ELASTICSEARCH, JOB
-from fairlap.api.names import KIND, UID_LABEL
+from fairlap.api.names import UID_LABEL
 from fairlap.api.phases import is_over
 from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
@@ -80,16 +80,18 @@ async def _children_of_a_kind(api_server: ApiServer, kind: str, namespace: str, 
         return []
 
 
-async def say_last_word(
-    api_server: ApiServer, meta: Mapping[str, Any], ending: Ending, kind: str = KIND
-) -> Json | None:
-    """Write that a Benchmark, or an object of another `kind`, has failed, and return it; None when it is gone or over.
+async def find_not_over(api_server: ApiServer, meta: Mapping[str, Any], kind: str) -> Json | None:
+    """Return an object of a kind as the API server has it now, None when it is gone or over. Raises ApiError."""
+    found = await find_run(api_server, kind, meta["namespace"], meta["name"])
+    return None if found is None or found["metadata"]["uid"] != meta["uid"] or is_over(found) else found
+
+
+async def say_last_word(api_server: ApiServer, found: Json, ending: Ending, kind: str) -> Json:
+    """Write that an object of a kind, as it was just `found`, has failed, and return it.
 
     When the API server refuses what is known with it, the smallest status is written instead. Raises ApiError.
     """
-    found = await find_run(api_server, kind, meta["namespace"], meta["name"])
-    if found is None or found["metadata"]["uid"] != meta["uid"] or is_over(found):
-        return None
+    meta = found["metadata"]
     stored, said = found.get("status") or {}, {"observedGeneration": found["metadata"].get("generation")}
     try:
         whole = last_word({**stored, **said}, ending, datetime.now(UTC), kind)

@@ -34,8 +34,11 @@ class Driven(Protocol):
     indexes: Any
     logger: Any
 
+    def take_over(self, before: Any) -> None:
+        """Go on where an earlier one for the same object has ended, which is none of its own."""
+
     async def run(self, stopped: Stop) -> None:
-        """Return when told so, in the end of what is being written just then."""
+        """Return when told so, in the end of what is being written just then; it may be told so from the beginning."""
 
 
 @dataclass
@@ -53,6 +56,8 @@ class ObjectTasks:
         self._allowed = asyncio.Event()
         self._drives: dict[str, _Drive] = {}
         self._ending: dict[str, asyncio.Task[None]] = {}
+        self._left: dict[str, Driven] = {}
+        """what was done in a scope that is listed anew, until an object is seen again or is gone"""
         self._closed = False
 
     def allow(self, now: bool) -> None:
@@ -69,27 +74,33 @@ class ObjectTasks:
         if there := self._drives.get(driven.uid):
             there.driven.body, there.driven.indexes = driven.body, driven.indexes
             return
-        stop, before = Stop(), self._ending.get(driven.uid)
-        task = asyncio.create_task(self._go_on(driven, stop, before), name=f"drive {driven.uid}")
+        stop = Stop()
+        task = self._begin(driven, stop, self._left.pop(driven.uid, None))
         self._drives[driven.uid] = _Drive(scope, driven, stop, task)
 
     def end(self, uid: str, last_status: Mapping[str, Any] | None = None) -> None:
         """Let the work on an object end, after what it is writing; nothing happens when there is none.
 
-        `last_status`: what is kept of its status, where it is over.
+        `last_status`: what is kept of its status, where it is over; that is told also where `end_in` ended the work.
         """
-        drive = self._drives.pop(uid, None)
-        if drive is None:
+        drive, left = self._drives.pop(uid, None), self._left.pop(uid, None)
+        if drive is not None:
+            stop, task = drive.stop, drive.task
+        elif left is not None and last_status and not self._closed:
+            stop = Stop()
+            task = self._begin(left, stop)
+        else:
             return
-        drive.stop.last_status = last_status or {}
-        drive.stop.set()
-        self._ending[uid] = drive.task
-        drive.task.add_done_callback(lambda task: self._ending.pop(uid) if self._ending.get(uid) is task else None)
+        stop.last_status = last_status or {}
+        stop.set()
+        self._ending[uid] = task
+        task.add_done_callback(lambda task: self._ending.pop(uid) if self._ending.get(uid) is task else None)
 
     def end_in(self, scope: str) -> None:
-        """Let the work on all objects of a scope end."""
-        for uid in [uid for uid, drive in self._drives.items() if drive.scope == scope]:
+        """Let the work on all objects of a scope end, which is listed anew: what is over then was seen by no event."""
+        for uid, driven in [(uid, drive.driven) for uid, drive in self._drives.items() if drive.scope == scope]:
             self.end(uid)
+            self._left[uid] = driven
 
     async def stop(self, seconds: float) -> None:
         """End all, and begin none any more; a write may take that long."""
@@ -102,15 +113,24 @@ class ObjectTasks:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
 
-    async def _go_on(self, driven: Driven, stop: Stop, before: asyncio.Task[None] | None) -> None:
+    def _begin(self, driven: Driven, stop: Stop, left: Driven | None = None) -> asyncio.Task[None]:
+        going = self._go_on(driven, stop, self._ending.get(driven.uid), left)
+        return asyncio.create_task(going, name=f"drive {driven.uid}")
+
+    async def _go_on(self, driven: Driven, stop: Stop, before: asyncio.Task[None] | None, left: Driven | None) -> None:
         if before is not None:  # two at once would write against each other
             await asyncio.wait([before])
+        if left is not None:
+            driven.take_over(left)
         await _first_of(self._allowed, stop)
-        while not stop:
+        while not stop or stop.last_status:
+            told_before = bool(stop)
             try:
                 await driven.run(stop)
             except Exception:  # nobody else would tell, and the object must go on
                 driven.logger.exception("the work on this object broke off: again in %.0f s", AGAIN_SECONDS)
+                if told_before:
+                    return
                 await _first_of(stop, seconds=AGAIN_SECONDS)
             else:
                 return

@@ -75,6 +75,8 @@ class ReconcileLoop(ABC, Generic[Status, SeenOf, PlanOf]):
     """when it cannot go on"""
     entered: list[SharedRoom] = field(default_factory=list)
     """what has room for a few looks at once, and holds this one now"""
+    end_known: bool = False
+    """whether it was taken in that it is over"""
     attempts: Attempts = field(init=False)
     place: OwnPlace = field(init=False)
     writer: StatusWriter[Status] = field(init=False)
@@ -135,15 +137,23 @@ class ReconcileLoop(ABC, Generic[Status, SeenOf, PlanOf]):
 
     async def run(self, stopped: Stopped) -> None:
         """Look, write and act until told to stop; then take in its end, if it is over."""
-        waker, woken = self.operator.wakers.waker(self.uid), True
+        woken = True
         while not stopped:
+            waker = self.operator.wakers.waker(self.uid)
             waker.clear()  # before looking, so that no wake-up is lost
             pause = await self._pass(woken=woken)
             if pause > 0:
                 woken = await _sleep(waker, stopped, pause)
-        if last := stopped.last_status:
+        # Our own word is enough: the event that would show it may be one that no watch tells of.
+        if last := stopped.last_status or (self.writer.written["status"] if is_over(self.writer.written) else {}):
             self.writer.announce_unanswered(last, self._post_event)
-            self._has_ended(last)
+            if not self.end_known:
+                self.end_known = True
+                self._has_ended(last)
+
+    def take_over(self, before: "ReconcileLoop[Any, Any, Any]") -> None:
+        """Take in what an earlier one for the same object, which has ended, knows of its end and of lost answers."""
+        self.end_known, self.writer.unanswered = before.end_known, before.writer.unanswered
 
     async def _pass(self, *, woken: bool) -> float:
         """Do what is to be done now, whatever goes wrong with it; return how many seconds may pass until the next."""

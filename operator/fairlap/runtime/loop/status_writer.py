@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, NamedTuple
+from typing import Any, Final, Generic, NamedTuple
 
 from fairlap.api.base import Json
 from fairlap.api.phases import OVER
@@ -13,7 +13,7 @@ from fairlap.kube.api_error import ApiError
 from fairlap.kube.api_server import ApiServer
 from fairlap.plan.outdated_crd import Status, describe, say_outdated
 from fairlap.plan.unforeseen import Ending
-from fairlap.runtime.beside.last_word import say_last_word
+from fairlap.runtime.beside.last_word import find_not_over, say_last_word
 from fairlap.runtime.loop.announce import Announcement
 from fairlap.runtime.loop.driven_kind import DrivenKind
 from fairlap.runtime.loop.own_place import OwnPlace
@@ -22,6 +22,9 @@ from fairlap.runtime.loop.write_rate import WriteRate
 from fairlap.runtime.objects.project import small_written
 from fairlap.runtime.objects.writes import status_json, write_status
 from fairlap_race.contract.reasons import Reason
+
+_MOST_UNANSWERED: Final = 4
+"""kept of what was sent in vain, each a status: an API server may fail for hours"""
 
 
 class Unanswered(NamedTuple):
@@ -44,8 +47,8 @@ class StatusWriter(Generic[Status]):
     """our own last write, which may not have come back over the watch yet"""
     intended: Status | None = None
     """what was written and not stored, although decisions stand on it"""
-    unanswered: Unanswered | None = None
-    """the last of that, until another status is known to stand"""
+    unanswered: tuple[Unanswered, ...] = ()
+    """any one of which may stand, until one is known to"""
     rate: WriteRate = field(default_factory=WriteRate)
     unstored: UnstoredFields = field(init=False)
 
@@ -70,10 +73,10 @@ class StatusWriter(Generic[Status]):
             events = tuple(self.kind.announcements(before, after))
             if error.unanswered and events:
                 sent = {} if after.phase in OVER else status_json(after)
-                self.unanswered = Unanswered(str(after.phase), sent, events)
+                self._note_unanswered(Unanswered(str(after.phase), sent, events))
             self.place.not_written(self.kind.held(before), error)
             raise
-        self.unanswered = None
+        self.unanswered = ()
         self.place.give_up(but=self.kind.held(after))
 
     def announce(self, before: Status, after: Status, post_event: Callable[[Announcement], None]) -> None:
@@ -91,17 +94,23 @@ class StatusWriter(Generic[Status]):
         self.intended = after if self.unstored.misleads else None
 
     def announce_unanswered(self, stands: Mapping[str, Any], post_event: Callable[[Announcement], None]) -> None:
-        """Tell what was sent and not answered, if that is the status that `stands`, as JSON.
+        """Tell what of all that was sent and not answered is the status that `stands`, as JSON.
 
         Of one that is over the phase is enough: nearly all else may have been dropped.
         """
-        sent = self.unanswered
-        if sent is None or sent.phase != stands.get("phase") or (sent.phase not in OVER and sent.status != stands):
+        for sent in self.unanswered:
+            if sent.phase == stands.get("phase") and (sent.phase in OVER or sent.status == stands):
+                break
+        else:
             return
-        self.unanswered = None
+        self.unanswered = ()
         for event in sent.events:
             post_event(event)
             self.logger.info("%s, written without an answer: %s", event.reason, event.message)
+
+    def _note_unanswered(self, sent: Unanswered) -> None:
+        """Keep it in place of the newest one where there are many: what came before the trouble may well stand."""
+        self.unanswered = (*self.unanswered[: _MOST_UNANSWERED - 1], sent)
 
     def said_again(self, now: datetime) -> Status | None:
         """Return what a pass at `now` writes in place of a decision: what is intended, and why it does not stand."""
@@ -116,14 +125,16 @@ class StatusWriter(Generic[Status]):
         """
         words = f"{ending.reason}: {ending.message}"
         told = Announcement("Warning", "Failed", words)
+        found = await find_not_over(api_server, meta, self.kind.name)
+        if found is None:
+            return
         try:
-            said = await say_last_word(api_server, meta, ending, self.kind.name)
+            said = await say_last_word(api_server, found, ending, self.kind.name)
         except ApiError as error:
             if error.unanswered:
-                self.unanswered = Unanswered(told.reason, {}, (told,))
+                self._note_unanswered(Unanswered(told.reason, {}, (told,)))
             raise
-        if said is not None:
-            self.unanswered = None
-            post_event(told)
-            self.logger.info("ended at once: %s", words)
-            self.written = small_written(said)
+        self.unanswered = ()
+        post_event(told)
+        self.logger.info("ended at once: %s", words)
+        self.written = small_written(said)

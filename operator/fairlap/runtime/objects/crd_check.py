@@ -4,9 +4,10 @@ Helm leaves an installed one as it is, and adds none, when it upgrades the chart
 compared with our own schema, since that needs no right on CustomResourceDefinitions.
 """
 
+import asyncio
 import logging
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from prometheus_client import Gauge
 
@@ -26,17 +27,20 @@ MISSING = Gauge(
     "Fields that the CustomResourceDefinition in the cluster does not know; a kind that is not there is one, too",
 )
 _CURE = Reason.CRD_OUTDATED.cure
+_SOON_SECONDS: Final = 10.0
+"""after which the schema of a new CustomResourceDefinition, or of an API server that has just started, is published"""
 
 
 async def check_crd(api_server: ApiServer) -> None:
-    """Compare those of all our kinds, once; what is missing is logged and counted. Raises ApiError."""
-    published: dict[str, Json] = {}
-    try:
-        published = await _published(api_server)
-    except ApiError as error:
-        if error.status != 404:  # which says that the API server knows no kind of ours
-            raise
-    missing = [resource.kind for resource in RESOURCES if resource.kind not in published]
+    """Compare those of all our kinds, once; what is missing is logged and counted. Raises ApiError.
+
+    Where a kind is missing it is looked for twice: it may be new.
+    """
+    published = await _published_if_any(api_server)
+    if missing := _not_in(published):
+        await asyncio.sleep(_SOON_SECONDS)
+        published = await _published_if_any(api_server)
+        missing = _not_in(published)
     if KIND in missing:  # it may not be published yet, so that it is counted and not claimed
         MISSING.set(len(missing))
         raise ApiError(404, f"no schema of {KIND} is published")
@@ -64,6 +68,20 @@ def own_schema(kind: str) -> Json:
     (version,) = crd(resource)["spec"]["versions"]
     found: Json = version["schema"]["openAPIV3Schema"]["properties"]
     return found
+
+
+def _not_in(published: dict[str, Json]) -> list[str]:
+    return [resource.kind for resource in RESOURCES if resource.kind not in published]
+
+
+async def _published_if_any(api_server: ApiServer) -> dict[str, Json]:
+    """Return the published schemas by kind, none where the API server knows no kind of ours. Raises ApiError."""
+    try:
+        return await _published(api_server)
+    except ApiError as error:
+        if error.status != 404:
+            raise
+        return {}
 
 
 async def _published(api_server: ApiServer) -> dict[str, Json]:

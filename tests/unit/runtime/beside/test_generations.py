@@ -33,15 +33,19 @@ class Server:
 
     async def find(self, kind: str, _: str, name: str) -> Json | None:
         self.acts.append(f"read {kind} {name}")
+        await self._work()
+        return copy.deepcopy(self.bodies.get(name))
+
+    async def _work(self) -> None:
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         await asyncio.sleep(0)
         self.at_once -= 1
-        return copy.deepcopy(self.bodies.get(name))
 
     async def replace(self, manifest: Json, part: str) -> Json:
         meta = manifest["metadata"]
         there = self.bodies[meta["name"]]
+        await self._work()
         assert part == "status" and meta["resourceVersion"] == there["metadata"]["resourceVersion"]
         if self.errors:
             raise self.errors.pop(0)
@@ -92,12 +96,19 @@ def test_what_is_over_and_behind_says_the_newest_generation_and_nothing_else_new
         record(phase=""),
         {**record(), "status": {"phase": "Failed"}},
         {**record(), "status": None},
+        {**record(), "metadata": {**record()["metadata"], "deletionTimestamp": SINCE}},
     ],
-    ids=["over and not behind", "it races", "new", "of an operator that wrote none", "without a status"],
+    ids=["over and not behind", "it races", "new", "of an operator that wrote none", "without a status", "deleted"],
 )
 def test_nothing_is_asked_for_any_other(body: Json) -> None:
-    """At a start thousands are listed that are over."""
+    """At a start thousands are listed that are over; a deletion makes a generation, too, which nobody waits for."""
     assert show(Server(body), body) == []
+
+
+def test_what_is_deleted_meanwhile_is_not_written() -> None:
+    deleted = record()
+    deleted["metadata"]["deletionTimestamp"] = SINCE
+    assert show(Server(deleted), record()) == ["read Benchmark bm"]
 
 
 @pytest.mark.parametrize("status", [409, 0, 503])

@@ -19,6 +19,9 @@ class Work:
         self.notes, self.crashes, self.last_write = notes, crashes, asyncio.Event()
         self.last_write.set()
 
+    def take_over(self, before: Any) -> None:
+        self.notes.append(f"{self.body['version']} takes over from {before.body['version']}")
+
     async def run(self, stopped: Stop) -> None:
         self.notes.append(f"begins {self.body['version']}")
         if self.crashes:
@@ -105,7 +108,7 @@ def test_a_write_on_its_way_may_finish_before_the_next_begins() -> None:
         first.last_write.set()
         await turns()
 
-    assert play(scene) == ["begins 0", "ends 0", "begins 2", "ends 2"]
+    assert play(scene) == ["begins 0", "ends 0", "2 takes over from 0", "begins 2", "ends 2"]
 
 
 def test_who_is_over_ends_with_what_is_kept_of_its_status() -> None:
@@ -116,6 +119,45 @@ def test_who_is_over_ends_with_what_is_kept_of_its_status() -> None:
         await turns()
 
     assert play(scene) == ["begins 1", "ends 1 Failed"]
+
+
+@pytest.mark.parametrize(("gone", "more"), [(False, ["begins 1", "ends 1 Failed"]), (True, [])])
+def test_who_is_over_when_its_scope_is_listed_anew_ends_with_what_is_kept_of_its_status(
+    gone: bool, more: list[str]
+) -> None:
+    async def scene(found: ObjectTasks, notes: list[str]) -> None:
+        work = Work(notes)
+        found.follow("ns", work)
+        await turns()
+        work.last_write.clear()
+        found.end_in("ns")
+        if gone:
+            found.end("u")
+        for _ in range(2):
+            found.end("u", {"phase": "Failed"})
+        await turns()
+        work.last_write.set()
+        await turns(20)
+
+    assert play(scene) == ["begins 1", "ends 1", *more]
+
+
+def test_what_breaks_off_when_it_takes_its_end_in_is_left_alone() -> None:
+    async def scene(found: ObjectTasks, notes: list[str]) -> None:
+        found.follow("ns", Work(notes, crashes=5))
+        found.end("u", {"phase": "Failed"})
+        await turns(100)
+
+    assert play(scene) == ["begins 1"]
+
+
+def test_who_is_over_before_it_was_allowed_to_begin_ends_with_its_status() -> None:
+    async def scene(found: ObjectTasks, notes: list[str]) -> None:
+        found.follow("ns", Work(notes))
+        found.end("u", {"phase": "Failed"})
+        await turns()
+
+    assert play(scene, allowed=False) == ["begins 1", "ends 1 Failed"]
 
 
 def test_who_does_not_end_is_cancelled_and_nobody_begins_any_more() -> None:

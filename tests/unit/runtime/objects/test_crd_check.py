@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fairlap.api.crd import Resource, crd
+from fairlap.api.crd import RESOURCES, Resource, crd
 from fairlap.kube.api_error import ApiError
 from fairlap.runtime.objects import crd_check
 from fairlap.runtime.objects.crd_check import MISSING, check_crd, newer_defaults
@@ -22,6 +22,18 @@ class Server:
         kind = {"group": "fairlap.dev", "kind": "Benchmark", "version": "v1alpha1"}
         ours = {"x": {**self.schema, "x-kubernetes-group-version-kind": [kind]}} if self.schema else {}
         return {"list": {"x-kubernetes-group-version-kind": [{"kind": "BenchmarkList"}]}, "meta": {}, **ours}
+
+
+@pytest.fixture(autouse=True)
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return how long is waited, which takes no time."""
+    found: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        found.append(seconds)
+
+    monkeypatch.setattr(crd_check.asyncio, "sleep", pause)
+    return found
 
 
 def test_a_kind_that_the_cluster_does_not_have_is_said(caplog: pytest.LogCaptureFixture) -> None:
@@ -65,6 +77,39 @@ def test_a_group_that_the_cluster_does_not_have_is_counted(status: int, counted:
     with pytest.raises(ApiError):
         asyncio.run(check_crd(server))
     assert MISSING._value.get() == counted
+
+
+@pytest.mark.parametrize("early", [404, None, 503])
+def test_what_is_not_published_yet_is_looked_at_again_before_it_is_counted(
+    early: int | None, pauses: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A new CustomResourceDefinition is served before its schema is; what has a trouble of its own says nothing."""
+    schemas = [each["schema"]["openAPIV3Schema"] for kind in RESOURCES for each in crd(kind)["spec"]["versions"]]
+    named = {"x-kubernetes-group-version-kind": [{"kind": kind.kind} for kind in RESOURCES[:1]]}
+    whole = {
+        kind.kind: {**schema, "x-kubernetes-group-version-kind": [{"kind": kind.kind}]}
+        for kind, schema in zip(RESOURCES, schemas, strict=True)
+    }
+    answers: list[Any] = [ApiError(early, "no") if early else {"x": {**schemas[0], **named}}, whole]
+
+    class Soon:
+        async def read_schemas(self, _: str) -> Any:
+            counted.append(MISSING._value.get())
+            answer = answers.pop(0)
+            if isinstance(answer, ApiError):
+                raise answer
+            return answer
+
+    counted: list[float] = []
+    MISSING.set(0)
+    server: Any = Soon()
+    if early == 503:
+        with pytest.raises(ApiError):
+            asyncio.run(check_crd(server))
+    else:
+        asyncio.run(check_crd(server))
+    assert len(pauses) == (early != 503) and sum(pauses) <= 20
+    assert MISSING._value.get() == 0 == sum(counted) and "What to do" not in caplog.text
 
 
 def test_our_schema_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:

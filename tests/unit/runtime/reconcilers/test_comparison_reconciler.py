@@ -558,6 +558,51 @@ def test_an_end_whose_answer_was_lost_is_counted_and_announced_once(
     assert [event[:3] for event in server.events] == [told]
 
 
+@pytest.mark.parametrize("code", [200, 0, 504])
+@pytest.mark.parametrize("shown", ["over", "racing, then over", "gone"])
+def test_an_end_before_its_namespace_is_listed_anew_is_counted_and_announced_once(shown: str, code: int) -> None:
+    """A watch that tells of nothing shows no end; the list may be older than a write that was on its way."""
+    before, server, answer = VERDICTS.labels("Mixed")._value.get(), Server(STARTING), asyncio.Event()
+    write, tasks, racing = server.replace, server.operator.object_tasks, copy.deepcopy(server.objects)
+
+    async def late(manifest: Json, part: str) -> Json:
+        if is_over(server.objects["Comparison", "cmp"]):
+            raise ApiError(409, "changed")
+        said = await write(manifest, part)
+        await answer.wait()
+        if code != 200:
+            raise ApiError(code, "no answer")
+        return said
+
+    def follow() -> None:
+        body, logger, by = racing["Comparison", "cmp"], logging.getLogger("test"), deciders(plan)
+        tasks.follow("n", ComparisonReconciler(server.operator, body, "c", None, logger, deciders=by))
+
+    def plan(seen: ComparisonSeen) -> ComparisonPlan:
+        return ComparisonPlan(OVER)
+
+    async def work() -> None:
+        tasks.allow(True)
+        follow()
+        await asyncio.sleep(0.05)
+        tasks.end_in("n")
+        if shown == "racing, then over":
+            follow()
+        answer.set()
+        await asyncio.sleep(0.05)
+        tasks.end("c", None if shown == "gone" else {"phase": "Complete", "verdict": "Mixed"})
+        server.operator.wakers.drop("c")
+        await asyncio.sleep(0.05)
+        await tasks.stop(1)
+
+    server.replace = late  # type: ignore[method-assign]
+    asyncio.run(work())
+    known = shown != "gone" or code == 200
+    assert VERDICTS.labels("Mixed")._value.get() == before + known
+    assert [event[2] for event in server.events] == ["Complete"] * known
+    assert not server.operator.wakers._events, "of what is over there is no alarm"
+
+
 def test_what_was_learnt_by_others_is_kept_and_no_refusal_stops_anything() -> None:
     over = ComparisonStatus(phase="Complete", verdict="Mixed", completion_time=SINCE)
     known = noise_config_map("n", "fairlap-noise", {"known": "0"})
