@@ -269,8 +269,10 @@ def test_each_race_sends_the_same(race, server):
 def test_what_k6_drops_lowers_the_share_of_the_schedule_and_leaves_no_latency(race, server):
     record = ended(race(["/85"], server, loads=[{"name": "r", "seconds": 3, "clients": 1, "rate": 20}]))
     (task,) = record.tasks
-    assert task.schedule_share == pytest.approx(0.5, abs=0.06) and task.fell_behind
-    assert task.http is not None and task.http.dropped == pytest.approx(30, abs=4) and task.http.latency_left_out
+    # Of sixty every second one is sent, and fewer by a machine that stalls.
+    sent = task.samples.normal
+    assert 10 < sent < 34 and task.schedule_share == pytest.approx(sent / 60, abs=0.02) and task.fell_behind
+    assert task.http is not None and task.http.dropped == pytest.approx(60 - sent, abs=1) and task.http.latency_left_out
     assert task.rally is not None and task.rally.latency_millis == {}
     assert "although its clients were free" not in record.load_generator.why
 
