@@ -41,6 +41,8 @@ _EXCLUSIVE = (
     "has(self.template.elasticsearch) && has(self.template.elasticsearch.scheduling) && "
     "self.template.elasticsearch.scheduling.exclusiveNodes"
 )
+# To CEL a null that the left side alone has in a patch is equal to anything: docs/decisions/cel-no-webhook.md.
+_BOTH_WAYS = {"variants": " && oldSelf.variants == self.variants"}
 _AS_IT_IS = "self.variants.filter(v, !has(v.patch) && !has(v.target))"
 
 
@@ -271,15 +273,13 @@ class ComparisonSpec(Api):
             *(
                 rule(
                     f"has(self.{field}) == has(oldSelf.{field})"
-                    f" && (!has(self.{field}) || self.{field} == oldSelf.{field}{also})",
+                    f" && (!has(self.{field}) || self.{field} == oldSelf.{field}{_BOTH_WAYS.get(field, '')})",
                     f"spec.{field} is immutable: create another Comparison instead",
                 )
-                # A null of the left side alone is equal to anything: docs/decisions/cel-no-webhook.md.
-                for field, also in {
-                    "template": "", "variants": " && oldSelf.variants == self.variants", "matrix": "", "baseline": "",
-                    "design": "", "gates": "", "onInconclusive": "", "calibrate": "", "calibrateEvery": "",
-                    "deadline": "",
-                }.items()
+                for field in (
+                    "template", "variants", "matrix", "baseline", "design", "gates", "onInconclusive", "calibrate",
+                    "calibrateEvery", "deadline",
+                )
             ),
             rule(
                 "has(self.variants) != has(self.matrix)",
