@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import signal
 import socket
 import ssl
 import statistics
@@ -277,6 +279,23 @@ def test_what_k6_drops_lowers_the_share_of_the_schedule_and_leaves_no_latency(ra
     assert "although its clients were free" not in record.load_generator.why
 
 
+def test_what_k6_drops_in_the_warm_up_costs_the_measured_time_nothing(race, server, tmp_path):
+    """The first twenty hang, and all clients with them; a machine must stall for half a second to have it again."""
+    samples = tmp_path / "samples"
+    samples.mkdir()
+    loads = [{"name": "r", "seconds": 2, "clients": 20, "rate": 40, "warmupSeconds": 3}]
+    lines = ["/1500"] * 20 + [f"/5?q={number}" for number in range(300)]
+    record = ended(race(lines, server, loads=loads, samples=str(samples)))
+    (task,) = record.tasks
+    assert task.samples.warmup < 100 and task.http is not None and task.rally is not None
+    assert (task.http.dropped, task.http.latency_left_out) == (0, "") and task.keeps_schedule
+    assert 5 <= task.rally.latency_millis["p50"] < 50 and task.rate == pytest.approx(40, rel=0.05)
+    rows = parquet.read_table(next(samples.glob("*.parquet"))).to_pylist()
+    assert len(rows) == task.samples.warmup + task.samples.normal
+    assert all(row["latency_ms"] is None for row in rows if row["sample_type"] == "normal")
+    assert sum(row["latency_ms"] is not None for row in rows) >= 20, "those before the first that was dropped"
+
+
 def test_tls_and_credentials_come_from_files_and_are_verified(race, account, tmp_path, monkeypatch):
     tls = account / "account"
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -346,16 +365,28 @@ def test_the_check_names_a_line_that_is_no_request(race, server):
 
 
 @pytest.mark.parametrize(
-    ("change", "reason", "words"),
+    ("change", "freezes", "reason", "words"),
     [
-        ({"stallSeconds": 3}, Reason.RACE_STALLED, "nothing moved for 3 s in step 1 of 1, c at "),
-        ({"timeoutSeconds": 4}, Reason.RACE_TIMEOUT, "the race was not over at its deadline, in step 1 of 1, c at "),
+        (
+            {"stallSeconds": 3, "http": {"timeoutSeconds": 1}}, True, Reason.RACE_STALLED,
+            r"nothing moved for 1\d s in step 1 of 1, c at ",
+        ),
+        (
+            {"timeoutSeconds": 4}, False, Reason.RACE_TIMEOUT,
+            r"the race was not over at its deadline, in step 1 of 1, c at ",
+        ),
     ],
-)
-def test_a_race_that_stands_still_or_takes_too_long_is_ended(race, server, change, reason, words):
+)  # fmt: skip
+def test_a_race_that_stands_still_or_takes_too_long_is_ended(race, server, change, freezes, reason, words):
+    """A request that is waited for is no stall: k6 itself stands still."""
     loads = [{"name": "c", "seconds": 60, "clients": 2}]
-    record = ended(race(["/1", "/1", "/60000"], server, loads=loads, **change))
-    assert record.outcome.reason is reason and record.outcome.message.startswith(words)
+    running = race(["/1", "/1", "/60000"], server, loads=loads, **change)
+    if freezes:
+        running.await_racing(task="c")
+        for pid in set(running.processes()) - {running.process.pid}:
+            os.kill(pid, signal.SIGSTOP)
+    record = ended(running, 120)
+    assert record.outcome.reason is reason and re.match(words, record.outcome.message)
     assert record.tasks[0].samples.normal >= 1 and record.http is not None and record.http.exit_code is None
 
 

@@ -14,6 +14,11 @@ OPEN_LOOP_CLIENTS = 100
 HEADER = r"^[A-Za-z0-9-]{1,100}$"
 OWN_HEADERS = ("authorization", "cookie", "host", "content-length", "transfer-encoding", "connection")
 """No user's to set."""
+SECRET_HEADER = (
+    "^(.*-)?((api|access|secret|private|subscription)-?key|(access|auth)?token|auth|authorization|authentication|"  # noqa: S105
+    "secret|password|passwd|passphrase|credentials?|session|cookie|jwt)(-.*)?$"
+)
+"""A name, in small letters, with a word of credentials between its hyphens: whoever reads the spec reads the value."""
 RequestTimeout = Annotated[str, Field(pattern=r"^([1-9][0-9]{0,5}ms|[1-9][0-9]{0,2}s)$", max_length=20)]
 
 
@@ -33,6 +38,12 @@ class RequestLoad(Api):
                 "race.load.headers takes names of letters, digits and hyphens, and not Authorization, Cookie, Host, "
                 "Content-Length, Transfer-Encoding or Connection: credentials come from a Secret of the target's, and "
                 "the rest is the load generator's own",
+            ),
+            rule(
+                f"self.headers.all(h, !h.lowerAscii().matches('{SECRET_HEADER}'))",
+                "race.load.headers takes no credentials, since a spec is plain text, and the name of a header there is "
+                "one of credentials, as X-Api-Key or X-Auth-Token: write them into a Secret, which "
+                "target.apiKeySecret or target.credentialsSecret names and which goes out as Authorization",
             ),
             rule(
                 "self.headers.all(h, self.headers[h].matches('^[ -~]*$'))",

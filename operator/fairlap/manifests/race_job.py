@@ -7,6 +7,7 @@ from typing import Any
 
 from fairlap.api.base import Json
 from fairlap.api.kinds import CONFIG_MAP, JOB, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+from fairlap.api.load_spec import RequestLoad
 from fairlap.api.names import (
     PART_LABEL,
     PART_PROGRESS,
@@ -17,7 +18,7 @@ from fairlap.api.names import (
     is_race,
 )
 from fairlap.api.quantity import parse_duration, parse_quantity
-from fairlap.api.spec import BenchmarkSpec, Expect, Resources
+from fairlap.api.spec import BenchmarkSpec, Expect, Race, Resources, Target
 from fairlap.manifests import metrics_store, target
 from fairlap.manifests.affinity import anti_affinity, machines, node_affinity
 from fairlap.manifests.elasticsearch import resource_requirements
@@ -46,12 +47,13 @@ from fairlap_race.contract.recorded.record import KEY_PROGRESS
 from fairlap_race.contract.request_files.probe import ProbeSpec
 from fairlap_race.contract.specification.document_plan import ExpectedByUser
 from fairlap_race.contract.specification.race_spec import POD_IP_VARIABLE, SPEC_VARIABLE, IndexSpec, Mode, RaceSpec
+from fairlap_race.contract.specification.sweep import SweepSpec
 from fairlap_race.contract.specification.turns import TurnsSpec
 
 _UID = 1000
 # A task may look idle this long (a force-merge reports no progress) before the race counts as standing still.
 _STALL_SECONDS = 900
-# Over HTTP one client may wait for one request until that is given up.
+# Over HTTP one request may be waited for until it is given up, and sent long after the one before it.
 _BEYOND_A_REQUEST = 60
 # The runner ends a race by itself; the Job's own deadline is for a runner that cannot.
 _JOB_GRACE_SECONDS = 300
@@ -99,14 +101,20 @@ def race_spec(subject: Subject, step: str, settings: Settings, commit: str = "")
         else None,
         turns=_turns(spec) if is_race(step) else None,
         canary_seconds=settings.canary_seconds,
-        stall_seconds=max(_STALL_SECONDS, race.load.timeout_seconds + _BEYOND_A_REQUEST if race.load else 0),
+        stall_seconds=_STALL_SECONDS,
         timeout_seconds=_timeout(subject, step),
     )
     if spec.target:
         found = target.with_target(asked, spec, spec.target, step)
-        hits = race.requests.hits if race.requests else None
-        return replace(found, http=http_spec(spec.target, race.load, swept, hits), cores=None) if race.load else found
+        return _over_http(found, spec.target, race.load, race, swept) if race.load else found
     return _with_own_cluster(asked, subject) if builds_cluster(spec, step) else asked
+
+
+def _over_http(asked: RaceSpec, target: Target, load: RequestLoad, race: Race, swept: SweepSpec | None) -> RaceSpec:
+    """Return the specification with what k6 sends."""
+    http = http_spec(target, load, swept, race.requests.hits if race.requests else None)
+    stall = max(asked.stall_seconds, http.longest_silence + _BEYOND_A_REQUEST)
+    return replace(asked, http=http, cores=None, stall_seconds=stall)
 
 
 def _worker_processes(resources: Resources) -> int:

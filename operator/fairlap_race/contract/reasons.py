@@ -430,7 +430,7 @@ class Reason(StrEnum):
         ),
         recognized=(
             "No progress of Rally, no sample, no work in Elasticsearch and no CPU used for 15 minutes; over HTTP no "
-            "answer, for at least a minute more than race.load.timeout."
+            "answer, for at least a minute more than race.load.timeout and the time between two requests."
         ),
         example="nothing moved for 4 s in step 2 of 2, health at 0 %; …",
         test=_RACE,
@@ -486,10 +486,11 @@ class Reason(StrEnum):
     LOAD_GENERATOR_OUT_OF_MEMORY = _ReasonEntry(
         "LoadGeneratorOutOfMemory",
         fault="race",
-        cause="The load generator was killed because it ran out of memory.",
+        cause="The load generator, which is Rally or over HTTP k6, was killed because it ran out of memory.",
         cure=(
-            "Raise its memory limit (about 200 MiB plus 2 KiB for each request of the race), make fewer requests, or "
-            "set race.downSampling."
+            "Raise race.resources.limits.memory; Rally needs about 200 MiB plus 2 KiB for each request of the race, so "
+            "make fewer or set race.downSampling, and k6 more for each client and for each line of race.requests, so "
+            "use fewer of these."
         ),
         recognized=(
             "The load generator's container was OOMKilled, or the kernel counted such a kill in its control group."
@@ -794,9 +795,15 @@ class Reason(StrEnum):
     TRACK_CHANGED = _ReasonEntry(
         "TrackChanged",
         fault="race",
-        cause="The track was changed between the races of one Benchmark, so that they did not measure the same.",
-        cure="Leave the track's ConfigMap alone while a Benchmark runs; create another Benchmark for another track.",
-        recognized="The digest over all files of the track differs between two races.",
+        cause=(
+            "The track, or the file of race.requests, was changed between the races of one Benchmark, so that they did "
+            "not measure the same."
+        ),
+        cure=(
+            "Leave what race.track or race.requests names alone while a Benchmark runs; create another Benchmark for "
+            "another track or other requests."
+        ),
+        recognized="The digest over all files of the track, or over the requests, differs between two races.",
         example="race-2: the track is not the same in race-1, race-2",
         test=_API,
     )
@@ -1034,8 +1041,8 @@ class Reason(StrEnum):
         ),
         recognized=(
             "Less than ten seconds from the first measured request to the last, or less than a warm-up took that "
-            "race.steady could not prolong; or a last request of the warm-up, longer than all that were measured, took "
-            "more than 5 % of their time."
+            "race.steady could not prolong; or the last request of a client's warm-up, longer than all that were "
+            "measured, took more than 5 % of their time."
         ),
         example="measured for a short time: short for 2.1 s (after 4.5 s of warm-up)",
         test=_MEASUREMENTS,
@@ -1278,9 +1285,18 @@ class Reason(StrEnum):
     REQUESTS_UNEVEN = _ReasonEntry(
         "RequestsUneven",
         fault="none",
-        cause="One of several nodes took far more than its share of the requests.",
-        cure="Use as many clients as there are nodes, or a multiple of that.",
-        recognized="Elasticsearch's count of the requests of Rally's clients, node by node: 1.5 times the mean.",
+        cause=(
+            "One of several nodes took far more than its share of the requests, or over HTTP nobody knows what each "
+            "machine behind one name took."
+        ),
+        cure=(
+            "Use as many clients as there are nodes, or a multiple of that; over HTTP write each address of the name "
+            "as a host of its own in target.hosts."
+        ),
+        recognized=(
+            "Elasticsearch's count of the requests of Rally's clients, node by node: 1.5 times the mean; over HTTP a "
+            "host whose name has several addresses, of which k6 draws one for each connection."
+        ),
         example="node race-0 took 900 of 1000 requests, an even share of 2 nodes is 500",
         test=_STEADY,
     )

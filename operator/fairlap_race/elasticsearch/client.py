@@ -11,12 +11,14 @@ import json
 import re
 import ssl
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from http.client import HTTPException, RemoteDisconnected
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import urllib3
+from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import (
     ConnectTimeoutError,
     HTTPError,
@@ -37,6 +39,27 @@ _REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 """Methods of requests that may be carried out twice, whatever their body."""
 KEPT_CONNECTIONS = 4
 """More than threads that ask at once: the race's own, and the one that samples the machines."""
+_AS_WRITTEN: ContextVar[str | None] = ContextVar("as_written", default=None)
+"""Path of the request that is being sent, where its bytes are another program's: urllib3 encodes each path anew."""
+
+
+class _Connection(HTTPConnection):
+    """Sends a path as it is written, where it must not be encoded anew."""
+
+    def putrequest(self, method: str, url: str, skip_host: bool = False, skip_accept_encoding: bool = False) -> None:
+        super().putrequest(method, _AS_WRITTEN.get() or url, skip_host, skip_accept_encoding)
+
+
+class _TlsConnection(_Connection, HTTPSConnection):
+    """The same over TLS."""
+
+
+class _Pool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _TlsPool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _TlsConnection
 
 
 class ElasticsearchError(Exception):
@@ -114,11 +137,16 @@ class ElasticsearchClient:
         most_bytes: int,
         timeout: float = TIMEOUT_SECONDS,
     ) -> Any:
-        """Return the JSON answer of this one of the hosts to any request, of at most `most_bytes`.
+        """Return the JSON answer of this one of the hosts to a request of another program, of at most `most_bytes`.
 
-        Raises ElasticsearchError.
+        It goes out as it is written: its path byte for byte, with its own `headers` and the credentials, but for
+        Accept-Encoding. Raises ElasticsearchError.
         """
-        return self._ask(host, method, path, timeout, body, headers, most_bytes)
+        token = _AS_WRITTEN.set(path)
+        try:
+            return self._ask(host, method, path, timeout, body, headers, most_bytes)
+        finally:
+            _AS_WRITTEN.reset(token)
 
     def post(self, path: str, timeout: float = TIMEOUT_SECONDS) -> Any:
         """Return the JSON answer to POST `path` without a body. Raises ElasticsearchError."""
@@ -209,9 +237,12 @@ class ElasticsearchClient:
     ) -> tuple[int, bytes]:
         """Return status and content of the answer; with `most_bytes` no more than one byte beyond them."""
         limit, pool = urllib3.Timeout(connect=timeout, read=timeout), self._pools[host]
-        options: dict[str, Any] = {"body": body, "headers": _joined(pool.headers, headers) if headers else None}
+        own, as_written = dict(pool.headers), _AS_WRITTEN.get() is not None
+        if as_written:
+            own.pop("Accept")
+        options: dict[str, Any] = {"body": body, "headers": _joined(own, headers)}
         options |= {"timeout": limit, "retries": False, "redirect": False, "preload_content": most_bytes is None}
-        answer = pool.urlopen(method, path, **options)
+        answer = pool.urlopen(method, "/" if as_written else path, **options)
         if most_bytes is None:
             return answer.status, answer.data
         try:
@@ -241,13 +272,13 @@ def _pool(
     name = name.strip("[]")
     options: dict[str, Any] = {"maxsize": KEPT_CONNECTIONS, "headers": headers}
     if trusted is None:
-        return urllib3.HTTPConnectionPool(name, int(port), **options)
+        return _Pool(name, int(port), **options)
     context = verified_tls(trusted, certificate)
     if _is_address(name):
         # urllib3 1.26 does not tell OpenSSL the name of a server that is an address, and compares it itself instead.
         context.check_hostname = False
         options["assert_hostname"] = name
-    return urllib3.HTTPSConnectionPool(name, int(port), ssl_context=context, **options)
+    return _TlsPool(name, int(port), ssl_context=context, **options)
 
 
 def _is_address(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import socket
 import ssl
 import threading
 import time
@@ -98,7 +99,7 @@ def look_at_host(host: str, path: str, access: Access) -> HttpHost:
         connection.request("GET", path, headers=dict(access.headers))
         answer = connection.getresponse()
         server = answer.headers.get("Server")
-        found = HttpHost(host, answer.status, server and server[:_LONGEST_SERVER])
+        found = HttpHost(host, answer.status, server and server[:_LONGEST_SERVER], addresses_of(name))
     except ssl.SSLError as error:
         asked_for = tls_trouble(error) is TlsTrouble.CERTIFICATE_ASKED
         reason = Reason.AUTHENTICATION_FAILED if asked_for else Reason.TLS_UNTRUSTED
@@ -119,3 +120,16 @@ def look_at_host(host: str, path: str, access: Access) -> HttpHost:
         text = f"{asked} but with HTTP {answer.status}; write a path that is answered by 200 as target.health"
         raise UnhealthyError(Reason.CLUSTER_UNREACHABLE, text)
     return found
+
+
+def addresses_of(name: str) -> int | None:
+    """Return among how many addresses of `name` k6 draws: those of IPv4, or of IPv6 where it has no other.
+
+    None where it cannot be looked up.
+    """
+    try:
+        known = {(it[0], it[4][0]) for it in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)}
+    except (OSError, UnicodeError):
+        return None
+    families = [family for family, _ in known]
+    return families.count(socket.AF_INET) or len(families) or None

@@ -21,6 +21,7 @@ from fairlap_race.contract.recorded.record import RallyNumbers, Task, Throughput
 from fairlap_race.contract.recorded.schedule_record import ScheduleRecord
 from fairlap_race.contract.recorded.task_spans import CLOCK_SET_SECONDS
 from fairlap_race.contract.specification.http_spec import HttpLoad
+from fairlap_race.http.planned_times import PlannedTimes, Spread
 from fairlap_race.rally.clocks import never_set
 from fairlap_race.rally.samples import PERCENTILES, Tally, task_record
 from fairlap_race.rally.schedule import LEAST_REQUESTS, ON_TIME
@@ -47,6 +48,9 @@ _FEWEST_FIELDS = 9
 """of a line: an older script does not tell the last one"""
 DROPPED_WARNING = "Insufficient VUs"
 """How k6's warning begins when it drops a request for the first time."""
+
+
+_NOT_SENT = "planned requests were not sent, and the times that they would have had to wait are missing"
 
 
 class LineError(ValueError):
@@ -101,25 +105,14 @@ def _service(status: int, took: float, processing: float) -> float:
 
 
 @dataclass
-class _Spread:
-    """Sum and extreme of the times of the measured requests of a task, in seconds; the rest is in the histogram."""
-
-    total: float = 0.0
-    most: float = 0.0
-
-    def add(self, seconds: float) -> None:
-        self.total += seconds
-        self.most = max(self.most, seconds)
-
-
-@dataclass
 class LoadAnswers:
     """The answers of one load: sums, histograms and a window a second, however many requests there are."""
 
     load: HttpLoad
     hosts: tuple[str, ...]
-    keep: Callable[[str, Sequence[str]], None] | None = None
-    """is given the task's name and the fields of each sample, as `fairlap_race.rally.samples` has them"""
+    keep: Callable[[str, Sequence[str], bool], None] | None = None
+    """is given the task's name, the fields of each sample, as `fairlap_race.rally.samples` has them, and whether its
+    wait is that of requests that were dropped, if any was"""
     set_by: Callable[[], float] = float
     """tells by how many seconds the wall clock has been set since the race began"""
     now: Callable[[], float] | None = None
@@ -138,9 +131,8 @@ class LoadAnswers:
     """of these: where the request's client had had one to that host"""
     _connected: set[tuple[int, int]] = field(default_factory=set)
     """each client with each host that it has opened a connection to"""
-    _began: float = math.inf
-    """start of the schedule on k6's clock, in seconds: no request began before its planned moment"""
-    _late: int = 0
+    _measured: PlannedTimes | None = None
+    """as if the first measured request had begun in time: one of the warm-up may have been dropped"""
     _offset: float | None = None
     """seconds that the wall clock, as it was when the race began, is ahead of k6's clock; None before the first line"""
 
@@ -159,7 +151,8 @@ class LoadAnswers:
         if self.load.rate is not None:
             self._tally.pace.sending = self.load.warmup_seconds, self.load.warmup_seconds + self.load.seconds
         self._set_before = self.set_by()
-        self._service, self._latency, self._processing = _Spread(), _Spread(), _Spread()
+        self._service, self._processing = Spread(), Spread()
+        self._times = PlannedTimes((self.load.nanoseconds or 0) / 1e9, windows=self._tally.window_latencies)
         self.by_host = [[0, 0, 0] for _ in self.hosts]
 
     @property
@@ -173,13 +166,10 @@ class LoadAnswers:
         got = ScriptLine.parse(line)
         if not 0 <= got.host < len(self.hosts):
             raise LineError(f"a line of k6's script names no host: {line[:200]!r}")
-        it, period = self._tally, self.load.nanoseconds
+        it, is_open = self._tally, self.load.rate is not None
         self.sent += 1
-        kind, wait = int(got.start >= self.load.warmup_seconds), 0.0
-        if period is not None:
-            began = got.start - got.number * period / 1e9
-            self._began = min(self._began, began)
-            wait = began - self._began
+        kind = int(got.start >= self.load.warmup_seconds)
+        wait = self._times.lag(got.number, got.start) if is_open else 0.0
         if self._offset is None:
             self._offset = self._offset_by(got)
         at = never_set(got.epoch, got.start, max(0.0, got.processing - got.service), self._offset)
@@ -187,7 +177,7 @@ class LoadAnswers:
         if got.start < self.load.warmup_seconds + self.load.seconds:  # from there on the clock of its beginnings stands
             it.clocks.add(got.epoch, got.start, got.service, got.processing)
         # Of an open loop's clients any sends the next request, so only all of them together have a pace.
-        client = got.client if period is None else 0
+        client = 0 if is_open else got.client
         it.add(kind, got.ok, client, got.start, got.service, float(got.ok), wait)
         if not got.ok and it.first_error is None:
             it.first_error = f"{words_of(got.status, got.code)} ({self.hosts[got.host]})"
@@ -198,7 +188,8 @@ class LoadAnswers:
         if self.keep is not None:
             times = (got.epoch, got.start, got.service, got.processing, wait)
             ok = str(int(got.ok))
-            self.keep(self.load.name, ("0", str(kind), ok, *map(repr, times), str(got.client), ok, UNIT))
+            fields = ("0", str(kind), ok, *map(repr, times), str(got.client), ok, UNIT)
+            self.keep(self.load.name, fields, self._times.may_follow_drop(wait))
 
     def _offset_by(self, got: ScriptLine) -> float:
         """Return the offset that the first line tells; its clock may have been set before the load, in it, or never."""
@@ -216,11 +207,16 @@ class LoadAnswers:
             self._connected.add((got.client, got.host))
 
     def _measure(self, got: ScriptLine, wait: float) -> None:
-        self._tally.times.add(got.service, got.service + wait)
+        self._times.add(got.service, wait)
         self._service.add(got.service)
-        self._latency.add(got.service + wait)
         self._processing.add(got.processing)
-        self._late += wait > ON_TIME
+        if self._tally.samples[1] == 1 and self._times.may_follow_drop(wait):
+            self._measured = PlannedTimes(self._times.period)
+        if (own := self._measured) is not None:
+            lag = own.lag(got.number, got.start)
+            own.add(got.service, lag)
+            if got.ok:
+                own.windows.add(got.start + got.service, got.service + lag)
         self.statuses[got.status] += 1
         host = self.by_host[got.host]
         host[0] += 1
@@ -233,72 +229,97 @@ class LoadAnswers:
     @property
     def planned(self) -> int | None:
         """How many measured requests were planned; None in a closed loop."""
-        return None if self.load.rate is None else round(self.load.rate * self.load.seconds)
+        return self.load.measured_requests
+
+    @property
+    def lacks_some(self) -> bool:
+        """Whether a request that was planned was not sent, in the warm-up or later, as far as is known now."""
+        return self.load.rate is not None and (self.dropped_any or not self._is_whole())
 
     def task(self) -> Task:
         """Return the record of the task."""
-        why, measured = self._no_latency(), self._tally.samples[1]
-        found = task_record(replace(self._tally, window_latencies=WindowTimes()) if why else self._tally, None)
-        if why and found.histogram is not None:
-            found = replace(found, histogram=replace(found.histogram, latency=None))
+        why, measured, times = self._no_latency(), self._tally.samples[1], self._measured_times()
+        windows = WindowTimes() if why else times.windows
+        found = task_record(replace(self._tally, times=times.times, window_latencies=windows), None)
+        if why:
+            histogram = found.histogram and replace(found.histogram, latency=None)
+            found = replace(found, histogram=histogram, rate=self._rate_of_all())
         return replace(
             found,
-            rally=self._numbers(found, with_latency=not why) if measured else None,
+            rally=self._numbers(found, times, with_latency=not why) if measured else None,
             http=self._answers(why),
-            schedule_share=self._share(),
-            client_busy_share=self._busy_share(),
-            schedule=self._plan(),
+            schedule_share=self._share(why),
+            client_busy_share=self._busy_share(why),
+            schedule=self._plan(why, times.late),
         )
 
+    def _measured_times(self) -> PlannedTimes:
+        """Return the times of the measured requests, free of what was dropped before these."""
+        return self._measured if self._measured is not None and self.dropped_any else self._times
+
     def _no_latency(self) -> str:
-        if self.load.rate is None:
-            return ""
-        whole = self.load.rate * (self.load.warmup_seconds + self.load.seconds)
+        return "" if self.load.rate is None or self._is_whole() else _NOT_SENT
+
+    def _is_whole(self) -> bool:
+        """Return whether all was sent that was planned for the measured time, or at least from its beginning on."""
+        load, ends = self.load, self.load.warmup_seconds + self.load.seconds
         # What k6 does not drop can be missing at the end alone, where it stops at the clock.
-        if not self.dropped_any and self.sent >= whole - 1 - self.load.rate * ON_TIME:
-            return ""
-        return "planned requests were not sent, and the times that they would have had to wait are missing"
+        at_the_clock = load.planned_before(ends) - load.planned_before(ends - ON_TIME)
+        if not self.dropped_any:
+            return self.sent >= load.planned_before(ends) - at_the_clock - 1
+        enough = self._tally.samples[1] >= (load.measured_requests or 0) - at_the_clock
+        return enough and not self._measured_times().has_gap
+
+    def _rate_of_all(self) -> float | None:
+        """Return the units done per second of all the time in which requests were to be sent, also where none was."""
+        sent = self._tally.pace.clients.get(0)
+        if sent is None or not sent.requests:
+            return None
+        # A load that was ended early has less time; one whose requests are far apart ends before its last period does.
+        until = max(sent.last_end, sent.last_start + self._times.period)
+        seconds = min(self.load.seconds, until - self.load.warmup_seconds)
+        return round(self._tally.units_done / seconds, 6)
 
     def _answers(self, why: str) -> HttpAnswers:
+        missing = (self.planned or 0) - self._tally.samples[1]
         return HttpAnswers(
             statuses={str(status): count for status, count in sorted(self.statuses.items())},
             timeouts=self.codes[TIMEOUT_CODE] + self.codes[DIAL_TIMEOUT_CODE],
             hosts=tuple(HostAnswers(name, *counts) for name, counts in zip(self.hosts, self.by_host, strict=True)),
-            dropped=None if self.planned is None else max(0, self.planned - self._tally.samples[1]),
+            dropped=None if self.planned is None else max(int(self.dropped_any), missing) if why else 0,
             latency_left_out=why,
             fell_behind=bool(why) and not self.dropped_any,
             opened=self.opened,
             opened_again=self.opened_again,
         )
 
-    @property
-    def _enough_planned(self) -> int:
-        """How many requests were planned; 0 where they were none or too few to tell anything."""
+    def _enough_planned(self, why: str) -> int:
+        """Return how many requests were planned; 0 where none was, or too few to tell more than that one is missing."""
         planned = self.planned or 0
-        return planned if planned >= LEAST_REQUESTS else 0
+        return planned if planned >= LEAST_REQUESTS or why else 0
 
-    def _share(self) -> float | None:
-        return round(min(1.0, self._tally.samples[1] / self._enough_planned), 4) if self._enough_planned else None
+    def _share(self, why: str) -> float | None:
+        planned = self._enough_planned(why)
+        return round(min(1.0, self._tally.samples[1] / planned), 4) if planned else None
 
-    def _busy_share(self) -> float | None:
+    def _busy_share(self, why: str) -> float | None:
         whole = self.load.seconds * self.load.clients
-        return round(min(1.0, self._service.total / whole), 4) if self._enough_planned else None
+        return round(min(1.0, self._service.total / whole), 4) if self._enough_planned(why) else None
 
-    def _plan(self) -> ScheduleRecord | None:
+    def _plan(self, why: str, late: int) -> ScheduleRecord | None:
         # Any free client sends the next request, so none of them has a plan of its own.
-        if not self._enough_planned:
+        if not (planned := self._enough_planned(why)):
             return None
         sent = self._tally.samples[1]
-        planned = max(self._enough_planned, sent)
-        return ScheduleRecord(sent, planned, self.load.clients, late_requests=self._late)
+        return ScheduleRecord(sent, max(planned, sent), self.load.clients, late_requests=late)
 
-    def _numbers(self, task: Task, *, with_latency: bool) -> RallyNumbers:
+    def _numbers(self, task: Task, planned: PlannedTimes, *, with_latency: bool) -> RallyNumbers:
         """Return the numbers that Rally gives of its tasks, from the histograms: three digits."""
-        times, measured = self._tally.times, self._tally.samples[1]
+        times, measured = planned.times, self._tally.samples[1]
         windows = task.windows
         median = windows.median if windows and windows.median is not None else task.rate
         service = percentiles(times.service, self._service.most, self._service.total)
-        latency = percentiles(times.latency, self._latency.most, self._latency.total)
+        latency = percentiles(times.latency, planned.spread.most, planned.spread.total)
         return RallyNumbers(
             throughput=Throughput(mean=task.rate, median=median),
             service_time_millis=service,

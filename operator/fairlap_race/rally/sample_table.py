@@ -12,6 +12,8 @@ from typing import Any
 import pyarrow
 from pyarrow import parquet
 
+from fairlap_race.rally.samples import NOT_KNOWN, WAIT_FIELD
+
 ROWS = 32_768
 """Rows of a group: as many are in memory at once."""
 KINDS = ("warmup", "normal")
@@ -46,7 +48,7 @@ class SampleTable:
 
     def add(self, task: str, parts: Sequence[str]) -> None:
         """Add a request: the fields of its line as `fairlap_race.rally.samples` describes them. Raises OSError."""
-        service, wait = float(parts[5]), float(parts[7])
+        service, wait = float(parts[5]), parts[WAIT_FIELD]
         row = (
             task,
             KINDS[int(parts[1])],
@@ -56,7 +58,7 @@ class SampleTable:
             float(parts[4]),
             service * 1e3,
             float(parts[6]) * 1e3,
-            (service + wait) * 1e3,
+            None if wait == NOT_KNOWN else (service + float(wait)) * 1e3,
             float(parts[9]),
             parts[10],
         )

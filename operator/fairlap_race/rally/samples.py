@@ -27,6 +27,10 @@ from fairlap_race.rally.schedule import Drift
 from fairlap_race.rally.windows import Pace
 
 PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99)
+WAIT_FIELD = 7
+"""Place of the wait in a sample's fields."""
+NOT_KNOWN = ""
+"""In place of a wait that cannot be told, in samples that are handed on: those of the file have one."""
 _IN_TURN = "its requests were sent in turn with those of other races, whose time is in it"
 
 
@@ -76,7 +80,8 @@ class Tally:
         if not ok:
             self.errors[kind] += 1
         if kind == 0:
-            self.pace.join(client)
+            it = self.pace.join(client)
+            it.warm = max(it.warm, (start, start + max(0.0, seconds)))
             return
         self.units_done += units
         self.pace.add(client, start, start + max(0.0, seconds), units)
@@ -197,6 +202,7 @@ def task_record(it: Tally, rally: RallyNumbers | None, turns: TaskTurns | None =
     planned = throttled or it.has_own_schedule
     seconds, rate = it.pace.duration(), it.pace.rate(planned=planned, timed=bool(it.about.get("timed")))
     windows = it.pace.windows(planned=planned)
+    hung = it.pace.hung(max(it.times.service, default=0) / 1e6) if not planned and turns is None else []
     if windows is not None and turns is not None:
         windows = Windows(windows.seconds, left_out=_IN_TURN)
     return Task(
@@ -211,6 +217,8 @@ def task_record(it: Tally, rally: RallyNumbers | None, turns: TaskTurns | None =
         ended_at=timestamp(it.last_wallclock) if sum(it.samples) else None,
         duration_seconds=None if seconds is None else round(seconds, 6),
         client_seconds=round(it.pace.client_seconds(), 6) if measured else None,
+        hung_clients=len(hung) or None,
+        hung_seconds=round(max(hung), 3) if hung else None,
         samples=Counts(*it.samples),
         errors=Counts(*it.errors),
         first_error=it.first_error,

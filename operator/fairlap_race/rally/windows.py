@@ -22,6 +22,8 @@ MOST_PARTS = 60
 MAX_WINDOWS = 7 * 24 * 3600
 """A window further away than a week comes from a broken clock."""
 ROUNDING = 1e-6
+HUNG_SHARE = 0.05
+"""Of the measured time: so much of it must a request of the warm-up take to be told."""
 _NEARLY = 0.95
 """Of a request a window: what clients send once a second falls a little short of it at the edges."""
 
@@ -36,6 +38,8 @@ class ClientSpan:
     first_start: float = math.inf
     last_start: float = -math.inf
     last_end: float = -math.inf
+    warm: tuple[float, float] = (-math.inf, -math.inf)
+    """beginning and end of its last request of the warm-up"""
 
 
 @dataclass
@@ -95,6 +99,19 @@ class Pace:
     def client_seconds(self) -> float:
         """Return the seconds that each client measured, of all of them together."""
         return sum(it.last_end - it.first_start for it in self.clients.values() if it.requests)
+
+    def hung(self, slowest: float) -> list[float]:
+        """Return how many seconds of the measured time each client that hung was still in a request of its warm-up.
+
+        That time is in no figure. It is longer than `slowest`, which all measured requests took at most: where they
+        are slow, clients leave their warm-up at different moments without hanging.
+        """
+        measured = [it for it in self.clients.values() if it.requests]
+        if not measured:
+            return []
+        begin, end = min(it.first_start for it in measured), max(it.last_end for it in measured)
+        late = (min(it.warm[1], end) - max(it.warm[0], begin) for it in self.clients.values())
+        return [seconds for seconds in late if seconds > max(slowest, HUNG_SHARE * (end - begin))]
 
     def rate(self, *, planned: bool, timed: bool = False) -> float | None:
         """Return the units done per second of the measured time; None where it cannot be told.

@@ -26,6 +26,7 @@ from fairlap_race.contract.watched_machines import resources
     [
         (sweep_spec.MOST_STEPS, sweep.MOST_STEPS),
         (set(load_spec.OWN_HEADERS), http_spec.OWN_HEADERS),
+        (load_spec.SECRET_HEADER, http_spec.SECRET_HEADER),
         (load_spec.MOST_CLIENTS, http_spec.MOST_CLIENTS),
         (load_spec.MOST_RATE, http_spec.MOST_RATE),
         (names.MAX_VARIANTS + 1, turns.MOST_RACES),

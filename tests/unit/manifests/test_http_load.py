@@ -61,6 +61,21 @@ def test_a_request_that_is_waited_for_is_no_stall(timeout: str, stalled: float) 
     assert told(load={"timeout": timeout}).stall_seconds == stalled
 
 
+@pytest.mark.parametrize(
+    ("race", "stalled"),
+    [
+        ({"load": {"targetThroughput": 0.001}}, 1000 + 60 + 60),
+        ({"load": {"targetThroughput": 0.5}}, 900),
+        (
+            {"sweep": {"task": "requests", "targetThroughput": [0.001, 5]}, "load": {"timeout": "999s"}},
+            1000 + 999 + 60,
+        ),
+    ],
+)
+def test_a_rate_that_sends_hardly_anything_is_no_stall(race: dict[str, Any], stalled: float) -> None:
+    assert told(**race).stall_seconds == stalled
+
+
 def test_a_sweep_is_a_load_for_each_step() -> None:
     found = told(sweep={"task": "requests", "clients": [2, 1], "interval": "10s"})
     assert [(it.name, it.clients, it.seconds) for it in found.http.loads] == [

@@ -19,6 +19,7 @@ from fairlap.plan.transition import PROGRESS_LENGTH, describe_progress, one_line
 from fairlap.queue.turn import Turn
 from fairlap.runtime.beside.races import seen_race
 from fairlap_race.contract.reasons import Reason
+from fairlap_race.contract.recorded.http_record import HttpAnswers, HttpHost, HttpRecord
 from fairlap_race.contract.recorded.record import Outcome, Progress, Record
 
 Json = dict[str, Any]
@@ -633,6 +634,25 @@ def test_a_track_that_changed_between_races_voids_the_race() -> None:
     done = running("race-2", progress=progress("done"))
     todo = plan(replace(done, records={"race-1": other, "race-2": good_record()}))
     assert todo.status.reason == "TrackChanged"
+    assert todo.status.message == "race-2: the track is not the same in race-1, race-2"
+
+
+def test_requests_that_changed_between_races_are_told_as_what_they_are() -> None:
+    over_http = BenchmarkSpec.model_validate(
+        {
+            "target": {"kind": "http", "hosts": ["http://one:10041"]},
+            "race": {"requests": {"configMap": {"name": "queries"}}, "load": {}},
+        }
+    )
+    good = replace(good_record(), http=HttpRecord(exit_code=0, hosts=(HttpHost("one:10041", 200),)))
+    measured = tuple(replace(it, http=HttpAnswers()) for it in good.tasks)
+    good = replace(good, tasks=measured, track=replace(good.track, tasks=good.track.tasks[-1:]))
+    other = replace(good, track=replace(good.track, digest="sha256:2"))
+    done = running("race-2", progress=progress("done"))
+    done = replace(done, subject=replace(done.subject, spec=over_http), records={"race-1": other, "race-2": good})
+    todo = plan(done)
+    assert todo.status.reason == "TrackChanged"
+    assert todo.status.message == "race-2: what race.requests sends is not the same in race-1, race-2"
 
 
 def test_the_record_may_come_a_little_after_the_job_ended() -> None:

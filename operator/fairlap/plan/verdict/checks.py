@@ -12,6 +12,7 @@ from fairlap.plan.verdict import (
     applied_pipelines,
     applied_settings,
     existing_cluster,
+    http_checks,
     measurement,
     probes_met,
     request_errors,
@@ -235,6 +236,7 @@ def remarks(record: Record, elasticsearch_on: list[str], load_generator_on: str)
     found.extend(applied_settings.remarks(record))
     found.extend(shards.remarks(record))
     found.extend(steady_cluster.remarks(record))
+    found.extend(http_checks.remarks(record))
     found.extend(existing_cluster.remarks(record))
     if record.stored_metrics and record.stored_metrics.problem:
         stored = sum(record.stored_metrics.documents.values())

@@ -216,7 +216,8 @@ def _violation(seen: Seen, step: Step, record: Record) -> Violation | None:
         return violation
     digests = {name: found.track.digest for name, found in _races(seen).items()}
     if is_race(step.name) and len(set(digests.values())) > 1:
-        return Violation(Reason.TRACK_CHANGED, f"the track is not the same in {', '.join(sorted(digests))}")
+        raced = "what race.requests sends" if spec.race.requests else "the track"
+        return Violation(Reason.TRACK_CHANGED, f"{raced} is not the same in {', '.join(sorted(digests))}")
     return None
 
 

@@ -4,12 +4,26 @@ What a saturated load generator, a missed schedule and too few requests mean is 
 `checks.remarks` makes the remarks of both, and is silent on what only an Elasticsearch could have told.
 """
 
+from collections.abc import Iterator
+
 from fairlap.api.spec import BenchmarkSpec
 from fairlap.plan.verdict import measurement, probes_met, request_errors
 from fairlap.plan.verdict.violation import Violation
+from fairlap.results.remarks import RaceRemark
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded.record import Record
+from fairlap_race.contract.some_of import some_of
 from fairlap_race.contract.specification.race_spec import Mode
+
+_SHOWN = 5
+
+
+def remarks(record: Record) -> Iterator[RaceRemark]:
+    """Yield what a reader must know of the hosts: what each of the machines behind one name got is not known."""
+    found = record.http.hosts if record.http else ()
+    if several := [f"{it.host} has {it.addresses} addresses" for it in found if (it.addresses or 0) > 1]:
+        text = f"{some_of(several, _SHOWN, last=', and ')}, and k6 draws one for each connection"
+        yield RaceRemark(Reason.REQUESTS_UNEVEN, f"{text}: write each address as a host of its own in target.hosts")
 
 
 def _ran_to_its_end(record: Record, _: BenchmarkSpec) -> Violation | None:

@@ -64,7 +64,7 @@ def remarks(record: Record) -> Iterator[RaceRemark]:
     few = [
         f"{it.task} {counted(it.samples.normal, 'request')}" for it in measured if it.samples.normal < FEWEST_REQUESTS
     ]
-    short = [words for task in measured if (words := _short(task))]
+    short = [words for task in measured for words in (_short(task), _hung(task)) if words]
     names = {task.task for task in measured}
     cold = [task.task for task in _first_bulks(record.tasks) if task.task in names and not task.samples.warmup]
     if few:
@@ -151,6 +151,15 @@ def _short(task: Task) -> str:
         return ""
     planned = f", which was to be {task.planned_warmup_seconds or 0.0:.3g} s" if late else ""
     return f"{task.task} for {seconds:.3g} s" + (f" (after {warmed:.3g} s of warm-up{planned})" if warmed > 0 else "")
+
+
+def _hung(task: Task) -> str:
+    """Return how many of a task's clients hung in a request of their warm-up while it was measured; "" for none."""
+    if not task.hung_clients:
+        return ""
+    which = f"{task.hung_clients} of {counted(task.clients or task.hung_clients, 'client')}"
+    less = f"for up to {task.hung_seconds or 0.0:.3g} s less by {which}"
+    return f"{task.task} {less}, which hung in a request of the warm-up"
 
 
 def _began_late(task: Task) -> bool:

@@ -56,6 +56,8 @@ class HttpHost:
     status: int | None = None
     server: str | None = None
     """its header Server; None without one"""
+    addresses: int | None = None
+    """of its name, among which k6 draws one for each connection; None where unknown, and of an older runner"""
 
 
 @dataclass(frozen=True)

@@ -332,6 +332,11 @@ class Task:
     """from the start of the first measured request to the end of the last one"""
     client_seconds: float | None = None
     """the same of each client, of all of them together"""
+    hung_clients: int | None = None
+    """that were in a request of their warm-up for longer than any measured one took; None for none, and where the
+    requests were planned"""
+    hung_seconds: float | None = None
+    """of the measured time, those of the client that hung longest"""
     samples: Counts = Counts()
     errors: Counts = Counts()
     first_error: str | None = None

@@ -20,6 +20,11 @@ _BEGINS_AFTER = 1_000_000
 """Nanoseconds that a planned moment may lie before the measured time: k6 begins a request later, and never earlier."""
 OWN_HEADERS = frozenset({"authorization", "cookie", "host", "content-length", "transfer-encoding", "connection"})
 """No user's to set."""
+SECRET_HEADER = (
+    "^(.*-)?((api|access|secret|private|subscription)-?key|(access|auth)?token|auth|authorization|authentication|"  # noqa: S105
+    "secret|password|passwd|passphrase|credentials?|session|cookie|jwt)(-.*)?$"
+)
+"""A name, in small letters, with a word of credentials between its hyphens: values of headers stand in plain text."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,18 @@ class HttpLoad:
         first = math.ceil((self.warmup_seconds * 1e9 - _BEGINS_AFTER) / self.nanoseconds)
         return max(0, first) * self.nanoseconds / 1e9
 
+    def planned_before(self, seconds: float) -> int:
+        """Return how many requests k6 plans for less than so many `seconds` from the beginning; 0 without a rate."""
+        return 0 if self.nanoseconds is None else max(0, math.ceil(seconds * 1e9 / self.nanoseconds))
+
+    @property
+    def measured_requests(self) -> int | None:
+        """How many requests k6 plans for the measured time; None without a rate."""
+        if self.nanoseconds is None:
+            return None
+        before = round(self.measured_from * 1e9 / self.nanoseconds)
+        return max(0, self.planned_before(self.warmup_seconds + self.seconds) - before)
+
     @property
     def measures_any(self) -> bool:
         """Whether a request is planned for the measured time."""
@@ -81,6 +98,11 @@ class HttpSpec:
     """of every request; no credentials"""
     hits: str | None = None
     """JSON pointer to the number of hits in an answer; each request is sent once more after the race to read it"""
+
+    @property
+    def longest_silence(self) -> float:
+        """Seconds for which a load may have nothing to tell: until a request is sent, and then until it is given up."""
+        return self.timeout_seconds + max((1 / load.rate for load in self.loads if load.rate), default=0.0)
 
 
 def find_wrong(spec: HttpSpec) -> Iterator[str]:
@@ -130,6 +152,8 @@ def _find_wrong_headers(headers: Mapping[str, Any]) -> Iterator[str]:
     for name, value in headers.items():
         if name.lower() in OWN_HEADERS:
             yield f"http.headers.{name}: is not a user's to set; credentials come from a Secret"
+        elif re.fullmatch(SECRET_HEADER, name.lower()):
+            yield f"http.headers.{name}: is the name of credentials; they come from a Secret of the target's"
         elif not _HEADER.fullmatch(name):
             yield f"http.headers: {name!r} is no name of a header; write letters, digits and hyphens"
         if not isinstance(value, str) or not _VALUE.fullmatch(value):

@@ -150,7 +150,7 @@ def prepare_http(it: Ground, frame: RaceFrame[HttpParts], connected: HttpConnect
         probes.read_before()
         ask = asker(client, http.headers, http.timeout_seconds)
         if http.hits and spec.mode is Mode.CHECK:
-            check_hits(http.hits, requests.first, spec.hosts, ask)
+            check_hits(http.hits, requests.first, spec.hosts, ask, it.stop, it.limit)
     return HttpPrepared(requests, schedule, probes, ask)
 
 
@@ -190,6 +190,7 @@ def send_loads(it: Ground, frame: RaceFrame[HttpParts], prepared: HttpPrepared, 
                 frame.keep(HttpParts(exit_code=run.to_end(prepared.requests.file, prepared.requests.lines)))
             finally:
                 watcher.look()
+                keeper.end_task(load.name, dropped=answers.lacks_some)
                 if answers.sent:
                     search.judge(load, _kept_task(frame, answers))
         frame.keep(HttpParts(probes=prepared.probes.read_after()))
@@ -211,7 +212,7 @@ def _hits_of(it: Ground, prepared: HttpPrepared) -> RequestHits | None:
     """Return what each request finds; behind the probes, which count requests. None where nobody asks for it."""
     if not it.http.hits or it.spec.mode is not Mode.RACE:
         return None
-    return read_hits(it.http.hits, prepared.requests.every_line(), it.spec.hosts, prepared.ask, it.stop)
+    return read_hits(it.http.hits, prepared.requests.every_line(), it.spec.hosts, prepared.ask, it.stop, it.limit)
 
 
 def _as_rated(loads: Sequence[HttpLoad], search: LoadSearch) -> Iterator[HttpLoad]:

@@ -5,6 +5,8 @@ k6 does not look into answers, since that would cost it time. So each request of
 
 from __future__ import annotations
 
+import math
+import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +26,9 @@ MOST_KEPT = MOST_FIRST
 MOST_SECONDS = 120.0
 MOST_BYTES = 1 << 24
 """Of an answer."""
+POLL_SECONDS = 0.1
+USER_AGENT = "FairLap"
+"""As k6's script says who asks."""
 
 Ask = Callable[[str, Sent, float], Any]
 """Returns the JSON that a host answers to a request within so many seconds. Raises ElasticsearchError."""
@@ -34,22 +39,81 @@ def asker(client: ElasticsearchClient, headers: Mapping[str, str], timeout: floa
 
     `timeout`: seconds after which k6 gives a request up; less is not waited here.
     """
-    patience, typed = max(TIMEOUT_SECONDS, timeout), any(name.lower() == "content-type" for name in headers)
+    patience, named = max(TIMEOUT_SECONDS, timeout), {name.lower() for name in headers}
+    as_k6 = {**({} if "user-agent" in named else {"User-Agent": USER_AGENT}), **headers}
 
     def ask(host: str, request: Sent, seconds: float) -> Any:
         method, path, body, content = request
-        own = dict(headers) if typed or content is None else {**headers, "Content-Type": content}
+        own = as_k6 if "content-type" in named or content is None else {**as_k6, "Content-Type": content}
         text = None if body is None else body.encode()
         return client.send_to(host, method, path, text, own, MOST_BYTES, min(patience, seconds))
 
     return ask
 
 
-def check_hits(pointer: str, lines: Sequence[Sent], hosts: Sequence[str], ask: Ask) -> None:
-    """Have the first request answered by each host, and its hits read. Raises FailedError where they are not there."""
+class _OverError(Exception):
+    """Nothing more is asked; the words say before what, or within what, all was to be asked."""
+
+    def __init__(self, reason: Reason, words: str) -> None:
+        super().__init__(words)
+        self.reason = reason
+
+
+class _Patience:
+    """How long may be asked: to a stop, to the race's `deadline` on the monotonic clock, and no longer than so."""
+
+    def __init__(self, stop: threading.Event, deadline: float) -> None:
+        self._stop, self._ends = stop, time.monotonic() + MOST_SECONDS
+        self._over = _OverError(Reason.PROBE_UNREADABLE, f"in {MOST_SECONDS:g} s")
+        if deadline < self._ends:
+            self._ends, self._over = deadline, _OverError(Reason.RACE_TIMEOUT, "before the race's deadline")
+
+    def answer(self, ask: Ask, host: str, request: Sent) -> Any:
+        """Return what the host answers. Raises ElasticsearchError, and _OverError however its connection hangs."""
+        ended: queue.SimpleQueue[tuple[Any, Exception | None]] = queue.SimpleQueue()
+
+        def wait(seconds: float) -> None:
+            try:
+                ended.put((ask(host, request, seconds), None))
+            except Exception as error:
+                ended.put((None, error))
+
+        # A host that sends a byte now and then ends no wait of a socket: this thread is left behind then.
+        threading.Thread(target=wait, args=(self._left(),), name="ask for hits", daemon=True).start()
+        while True:
+            try:
+                answer, error = ended.get(timeout=min(POLL_SECONDS, self._left()))
+            except queue.Empty:
+                continue
+            if error is not None:
+                raise error
+            return answer
+
+    def _left(self) -> float:
+        if self._stop.is_set():
+            raise _OverError(Reason.RACE_ABORTED, "before the runner was told to stop")
+        if (left := self._ends - time.monotonic()) <= 0:
+            raise self._over
+        return left
+
+
+def check_hits(
+    pointer: str,
+    lines: Sequence[Sent],
+    hosts: Sequence[str],
+    ask: Ask,
+    stop: threading.Event,
+    deadline: float = math.inf,
+) -> None:
+    """Have the first request answered by each host, and its hits read, before the `deadline` on the monotonic clock.
+
+    Raises FailedError where they are not there, at a stop, and when it is too late.
+    """
     for host in hosts:
         try:
-            find_hits(ask(host, lines[0], MOST_SECONDS), pointer)
+            find_hits(_Patience(stop, deadline).answer(ask, host, lines[0]), pointer)
+        except _OverError as over:
+            raise FailedError(over.reason, f"race.requests.hits: {host} had not answered line 1 {over}") from over
         except (ElasticsearchError, PointerError) as error:
             text = f"race.requests.hits: the answer of {host} to line 1: {_why_unread(error)}"
             raise FailedError(Reason.PROBE_UNREADABLE, text) from error
@@ -61,25 +125,25 @@ def read_hits(
     hosts: Sequence[str],
     ask: Ask,
     stop: threading.Event,
-    limit: float = MOST_SECONDS,
+    deadline: float = math.inf,
 ) -> RequestHits:
     """Return the hits of each line, the same request asked once; the hosts in turn, for they have the same data.
 
-    It ends after `limit` seconds, however long the file is, and at a line whose answer takes longer than a race waits,
-    or is too long: that one counts as not asked. What was not read, or cannot be, is said.
+    It ends after MOST_SECONDS, however long the file is, at the race's `deadline` on the monotonic clock, at a stop,
+    and at a line whose answer takes longer than a race waits, or is too long: that one counts as not asked. What was
+    not read, or cannot be, is said.
     """
-    ends, known, why, in_part = time.monotonic() + limit, dict[Sent, int | None](), "", False
+    patience, known, why, in_part = _Patience(stop, deadline), dict[Sent, int | None](), "", False
     found: list[int | None] = []
     for number, request in enumerate(lines):
         if request not in known:
-            left = ends - time.monotonic()
-            if stop.is_set() or left <= 0:
-                why = why or f"only the first {number:,} of {len(lines):,} lines were asked again in {limit:g} s"
-                break
             try:
-                answer = ask(hosts[len(known) % len(hosts)], request, left)
+                answer = patience.answer(ask, hosts[len(known) % len(hosts)], request)
                 known[request] = find_hits(answer, pointer)
                 in_part = in_part or may_be_part(answer, pointer, request)
+            except _OverError as over:
+                why = why or f"only the first {number:,} of {len(lines):,} lines were asked again {over}"
+                break
             except (ElasticsearchError, PointerError) as error:
                 why = why or f"line {number + 1}: {_why_unread(error)}"
                 if isinstance(error, ElasticsearchError) and error.given_up:

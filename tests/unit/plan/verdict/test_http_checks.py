@@ -1,5 +1,6 @@
 """A race over HTTP counts unless something is wrong with it: each row is the smallest change that must be caught."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -130,3 +131,33 @@ def test_a_clock_that_is_set_is_no_clock_of_what_is_measured_over_http():
     (found,) = remarks(replace(GOOD, tasks=(stepped, replace(TASK, task="c2"))), [], "")
     assert found.reason is Reason.CLOCK_STEPPED and "its figures are by another clock" in found.text
     assert "Rally" not in found.text
+
+
+@pytest.mark.parametrize(
+    ("addresses", "told"),
+    [
+        ((None, None), ""),
+        ((1, 1), ""),
+        ((3, 1), "h0:1 has 3 addresses, and k6 draws one for each connection"),
+        ((3, 2), "h0:1 has 3 addresses, h1:1 has 2 addresses, and k6 draws one for each connection"),
+    ],
+)
+def test_a_name_of_several_addresses_is_remarked_on(addresses, told):
+    """What each of the machines behind it got is not known, and seldom even."""
+    hosts = tuple(HttpHost(f"h{number}:1", 200, addresses=count) for number, count in enumerate(addresses))
+    found = remarks(replace(GOOD, http=replace(GOOD.http, hosts=hosts)), [], "")
+    assert [it.reason for it in found] == ([Reason.REQUESTS_UNEVEN] if told else [])
+    assert all(it.text.startswith(told) and "as a host of its own" in it.text for it in found)
+
+
+def test_a_record_of_an_older_runner_says_nothing_of_addresses():
+    older = json.loads(GOOD.to_json())
+    older["http"]["hosts"][0].pop("addresses", None)
+    assert Record.from_json(json.dumps(older)) == GOOD
+
+
+@pytest.mark.parametrize(("mode", "told"), [("race", [Reason.SCHEDULE_NOT_KEPT]), ("smoke", [])])
+def test_two_seconds_tell_nothing_of_a_schedule(mode, told):
+    """At a request a second one that is missing is half of them."""
+    half = replace(TASK, target_throughput=1.0, schedule_share=0.5)
+    assert [it.reason for it in remarks(replace(GOOD, mode=mode, tasks=(half,)), [], "")] == told

@@ -122,6 +122,9 @@ def test_one_measured_task_is_enough() -> None:
          "measured for a short time: bulk for 22.5 s (after 17.5 s of warm-up, which was to be 10 s)"),
         (task(warm=11.4, seconds=28.6, planned_warmup_seconds=10.0), None, ""),
         (task(warm=17.5, seconds=22.5, planned_warmup_seconds=10.0, rally=SLOW), None, ""),
+        (task(clients=8, hung_clients=3, hung_seconds=10.04), Reason.SHORT_MEASUREMENT,
+         "measured for a short time: bulk for up to 10 s less by 3 of 8 clients, which hung in a request of the "
+         "warm-up"),
         (task(warm=17.5, seconds=30, extended_warmup=ExtendedWarmup(300.0, settled=True), planned_warmup_seconds=10.0),
          None, ""),
     ],

@@ -13,7 +13,7 @@ import pytest
 
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, RequestsSource, TargetSpec
-from fairlap_race.http.health import Access, UnhealthyError, look_at_host, look_at_hosts, open_access
+from fairlap_race.http.health import Access, UnhealthyError, addresses_of, look_at_host, look_at_hosts, open_access
 
 SPEC = RaceSpec(Mode.RACE, "ns", "r", "id", requests=RequestsSource(path=Path("/r")))
 
@@ -137,3 +137,39 @@ def test_a_key_with_a_passphrase_is_refused_rather_than_asked_for(tmp_path):
     with pytest.raises(UnhealthyError, match="store it without a passphrase") as caught:
         open_access(spec, {})
     assert caught.value.reason is Reason.TLS_UNTRUSTED
+
+
+def _found(*addresses):
+    families = [socket.AF_INET6 if ":" in it else socket.AF_INET for it in addresses]
+    return [
+        (family, socket.SOCK_STREAM, 6, "", (it, 0)) for family, it in zip(families, addresses, strict=True)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("addresses", "told"),
+    [
+        (("127.0.0.1",), 1),
+        (("127.0.0.1", "::1"), 1),
+        (("10.0.0.1", "10.0.0.2", "10.0.0.2", "fd00::1"), 2),
+        (("10.0.0.1", "fd00::1", "fd00::2"), 1),
+        (("fd00::1", "fd00::2", "fd00::3"), 3),
+    ],
+)
+def test_a_name_has_as_many_addresses_as_k6_draws_from(server, monkeypatch, addresses, told):
+    """Those of IPv4 where there is any: one machine has one of each family."""
+    real = socket.getaddrinfo
+    names = {"engine": _found(*addresses)}
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda name, port, *of, **more: names.get(name) or real(name, port, *of, **more)
+    )
+    assert addresses_of("engine") == told
+    assert look_at_host(host_of(server), "/204", Access({}, None)).addresses == 1
+
+
+def test_a_name_that_cannot_be_looked_up_again_has_an_unknown_number_of_addresses(monkeypatch):
+    def fail(*_, **__):
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    assert addresses_of("engine") is None

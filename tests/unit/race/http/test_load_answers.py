@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
@@ -158,7 +159,7 @@ def test_what_k6_sends_when_it_planned_it_did_not_wait(rate, seconds):
     load = HttpLoad("r", seconds, 5, rate, 0)
     apart = make_plan(SPEC, HttpSpec((load,)), load, Path("/r"), 1)["nanoseconds"]
     found = LoadAnswers(load, HOSTS)
-    for number in range(round(rate * seconds)):
+    for number in range(load.planned_before(seconds)):
         found.add(line(number * apart / 1e6, 20, number=number))
     task = found.task()
     assert task.rally is not None and task.rally.latency_millis["p100"] == pytest.approx(20, abs=1e-3)
@@ -179,23 +180,117 @@ def test_what_k6_leaves_at_the_clock_takes_no_latency(missing, latency):
 
 @pytest.mark.parametrize("warned", [False, True])
 def test_where_requests_were_dropped_there_is_no_latency(warned):
-    found = opened(missing=0 if warned else 40)
+    found = opened(missing=40)
     found.dropped_any = warned
     task = found.task()
     assert task.rally is not None and task.http is not None and task.rally.latency_millis == {}
     assert task.rally.service_time_millis["p50"] == pytest.approx(20, rel=0.001)
     assert "planned requests were not sent" in task.http.latency_left_out
     assert task.histogram is not None and task.histogram.latency is None
-    assert task.schedule_share == (1 if warned else 0.9) and task.fell_behind is not warned
-    assert task.http.dropped == (0 if warned else 40) and task.http.fell_behind is not warned
+    assert task.schedule_share == 0.9 and task.fell_behind
+    assert task.http.dropped == 40 and task.http.fell_behind is not warned
+
+
+def with_drops(load: HttpLoad, dropped: Collection[int], late: float = 0.0) -> LoadAnswers:
+    """Return the answers, after 5 ms each, of a load of which k6 dropped these of its planned requests."""
+    found, number = LoadAnswers(load, HOSTS), 0
+    for planned in range(load.planned_before(load.warmup_seconds + load.seconds)):
+        if planned in dropped:
+            found.dropped_any = True
+            continue
+        start = planned * load.nanoseconds / 1e6 + 0.1 + (late if planned % 2 else 0)
+        found.add(line(start, 5, client=number % load.clients, number=number))
+        number += 1
+    return found
+
+
+@pytest.mark.parametrize("rate", [0.5, 3, 50, 400])
+@pytest.mark.parametrize("late", [0.0, 0.4])
+def test_what_was_dropped_in_the_warm_up_costs_nothing_that_was_measured(rate, late):
+    load = HttpLoad("r", 20, 4, rate, 10)
+    at = range(1, max(2, int(rate * 3)), 2)
+    task, all_sent = with_drops(load, at, late).task(), with_drops(load, (), late).task()
+    assert task.http is not None and task.rally is not None and all_sent.rally is not None
+    assert (task.http.latency_left_out, task.http.dropped, task.schedule_share) == ("", 0, 1)
+    assert task.rally.latency_millis == pytest.approx(all_sent.rally.latency_millis, abs=2 * late + 0.01)
+    assert task.rate == all_sent.rate and task.keeps_schedule
+    assert late or task.histogram == all_sent.histogram
+
+
+@pytest.mark.parametrize("rate", [0.5, 3, 50, 400])
+@pytest.mark.parametrize("before", [(), (1,)])
+@pytest.mark.parametrize("at", [0.1, 0.5, 0.99])
+def test_one_that_was_dropped_while_it_was_measured_takes_the_latency(rate, before, at):
+    load = HttpLoad("r", 20, 4, rate, 10)
+    last = load.planned_before(29.9)
+    task = with_drops(load, {*before, int(last - (1 - at) * load.measured_requests)}).task()
+    assert task.http is not None and task.rally is not None and task.http.latency_left_out
+    assert task.rally.latency_millis == {} and task.http.dropped == 1
+
+
+def test_of_few_planned_requests_too_it_is_told_that_some_were_dropped():
+    task = with_drops(HttpLoad("r", 5, 1, 1, 0), {2}).task()
+    assert task.fell_behind and task.schedule_share == 0.8 and task.http.dropped == 1
+    assert with_drops(HttpLoad("r", 5, 1, 1, 0), ()).task().schedule_share is None, "nothing to tell"
+
+
+@pytest.mark.parametrize(("hangs", "rate"), [((5, 30), 100 / 6), ((0, 15), 50.0), ((20, 29), 70.0)])
+def test_an_engine_that_hangs_has_no_throughput_of_the_time_in_which_it_did_not(hangs, rate):
+    """All clients wait for it, and what was planned meanwhile is dropped."""
+    load = HttpLoad("r", 30, 10, 100, 5)
+    found, number = LoadAnswers(load, HOSTS), 0
+    begin, end = (1000 * (5 + it) for it in hangs)
+    for planned in range(35 * 100):
+        at = planned * 10.0
+        if at < begin or at >= end:
+            found.add(line(at, 5, client=number % 10, number=number))
+        elif at < begin + 100:
+            found.add(line(at, 60_000, 0, code=1050, client=number % 10, number=number))
+        else:
+            found.dropped_any = True
+            continue
+        number += 1
+    task = found.task()
+    assert task.rate == pytest.approx(rate, rel=0.01) and task.rally is not None
+    assert task.rally.throughput.mean == task.rate
+
+
+def test_a_load_that_was_ended_early_has_the_rate_of_the_time_that_it_had():
+    found = LoadAnswers(HttpLoad("r", 300, 10, 100, 5), HOSTS)
+    for number in range(3500):
+        found.add(line(number * 10, 5, client=number % 10, number=number))
+    assert found.task().rate == pytest.approx(100, rel=0.01) and found.lacks_some
+
+
+@pytest.mark.parametrize(("clients", "until", "told"), [(1, 10.2, None), (3, 20, 10), (2, 100, 30)])
+def test_clients_that_hang_from_the_warm_up_on_are_told(clients, until, told):
+    """No request of theirs is measured meanwhile, so that the time is in no figure."""
+    found = LoadAnswers(HttpLoad("c", 30, 8, None, 10), HOSTS)
+    for client in range(8):
+        hangs, start, number = client < clients, 0.0, 0
+        while start < 40_000:
+            takes = until * 1000 - start if hangs and 9500 <= start < 9600 else 100
+            found.add(line(start, takes, client=client, number=number))
+            start, number = start + takes, number + 1
+    task = found.task()
+    assert task.hung_clients == (told and clients)
+    assert task.hung_seconds == (told and pytest.approx(told, abs=0.2))
 
 
 def test_every_sample_is_handed_on_as_rallys_are():
     kept: list[tuple[str, tuple[str, ...]]] = []
-    found = LoadAnswers(HttpLoad("r", 4, 2, 10, 0), HOSTS, lambda task, parts: kept.append((task, tuple(parts))))
+    doubts: list[bool] = []
+
+    def keep(task: str, parts: Sequence[str], in_doubt: bool) -> None:
+        kept.append((task, tuple(parts)))
+        doubts.append(in_doubt)
+
+    found = LoadAnswers(HttpLoad("r", 4, 2, 10, 0), HOSTS, keep)
     found.add(line(0, 20, number=0))
     found.add(line(105, 20, 500, client=1, host=1, number=1))
-    assert [task for task, _ in kept] == ["r", "r"]
+    found.add(line(300, 20, number=2))
+    assert [task for task, _ in kept] == ["r"] * 3 and doubts == [False, False, True]
+    assert not found.lacks_some or found.task().http.latency_left_out, "two of forty"
     number, kind, ok, wall, start, service, processing, wait, client, units, unit = kept[1][1]
     assert (number, kind, ok, client, units, unit) == ("0", "1", "0", "1", "0", "ops")
     assert [float(it) for it in (wall, start, service, processing, wait)] == pytest.approx(

@@ -106,6 +106,17 @@ def test_of_clients_that_end_by_the_clock_a_late_answer_takes_its_own_time_alone
     assert service / clients == pytest.approx(1.0), "the gaps at begin and end are nobody's waiting"
 
 
+def test_clients_hang_that_are_in_a_request_of_the_warm_up_for_longer_than_any_measured_one_takes() -> None:
+    found = pace(clients(2, 10.0, 40.0, 0.1, 1) + back_to_back(2, 25.0, 40.0, 0.1, 1))
+    found.join(1).warm = (9.0, 10.2)
+    found.join(2).warm = (9.5, 25.0)
+    found.join(3).warm = (9.5, 70.0)
+    assert found.hung(0.1) == pytest.approx([15.0, 30.0]) and found.hung(16.0) == pytest.approx([30.0])
+    # Others had done their warm-up long before it had done its own, request by request.
+    found.join(4).warm = (24.9, 25.0)
+    assert len(found.hung(0.1)) == 2 and Pace().hung(0.0) == []
+
+
 def test_a_planned_rate_is_that_of_its_intervals() -> None:
     eight = [it for client in range(8) for it in planned(client, 0.5, 10, begin=client / 4)]
     assert pace(eight).rate(planned=True) == pytest.approx(4.0)

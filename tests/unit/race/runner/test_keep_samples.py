@@ -10,7 +10,8 @@ from pyarrow import parquet
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, TrackSource
 from fairlap_race.rally import sample_table
-from fairlap_race.runner.keep_samples import read_samples, refuse_unwritable
+from fairlap_race.runner import held_samples
+from fairlap_race.runner.keep_samples import SampleKeeper, read_samples, refuse_unwritable
 from fairlap_race.runner.parts import FailedError
 
 TASK = '#[0, {"task": "bulk", "operation": "bulk-op", "type": "bulk", "clients": 4, "target": null}]\n'
@@ -63,6 +64,37 @@ def test_what_cannot_be_written_leaves_the_tallies_as_they_are(
     assert kept and kept.problem == "No space left on device" and not kept.rows
     assert [it.samples for it in found] == [it.samples for it in alone] and found[0].times == alone[0].times
     assert spec.samples and not list(spec.samples.iterdir())
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+def test_what_is_in_doubt_waits_for_the_end_of_its_task_and_has_no_latency_if_any_was_dropped(
+    spec: RaceSpec, dropped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held_samples, "_IN_MEMORY", 100)
+    keeper = SampleKeeper(spec)
+    for number in range(6):
+        parts = ("0", "1", "1", "1000.5", f"{number}.0", "0.5", "0.6", "0.25", "0", "1", "ops")
+        keeper.add("r", parts, number in (2, 4))
+    keeper.end_task("r", dropped=dropped)
+    keeper.end_task("none", dropped=True)
+    kept = keeper.finish()
+    assert spec.samples and kept and (kept.rows, kept.problem) == (6, "")
+    rows = parquet.read_table(spec.samples / kept.name).to_pylist()
+    assert [row["start_seconds"] for row in rows] == [*range(6)]
+    assert [row["latency_ms"] for row in rows] == [750, 750, *([None, 750, None] if dropped else [750] * 3), 750]
+    assert [it.name for it in spec.samples.iterdir()] == [kept.name]
+
+
+def test_samples_that_cannot_wait_are_told_at_the_end(spec: RaceSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(held_samples.HeldSamples, "add", full)
+    keeper = SampleKeeper(spec)
+    keeper.add("r", ("0", "1", "1", "1000.5", "1.0", "0.5", "0.6", "0.25", "0", "1", "ops"), True)
+    keeper.end_task("r", dropped=True)
+    kept = keeper.finish()
+    assert kept and kept.problem == "No space left on device"
 
 
 def test_no_samples_are_no_trouble(spec: RaceSpec, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from fairlap_race.contract.specification.http_spec import HttpLoad, HttpSpec, find_wrong
 from fairlap_race.contract.specification.race_spec import RaceSpec, SpecError, parse_spec
 
 LOAD = {"name": "c1", "seconds": 30, "clients": 1}
@@ -52,6 +53,7 @@ def test_a_race_over_http_needs_no_track_and_survives_the_way_through_json():
         ({"health": "//elsewhere/"}, "http.health: '//elsewhere/' is no path"),
         ({"health": "/100%"}, "http.health: '/100%' is no path"),
         ({"headers": {"Authorization": "x"}}, "http.headers.Authorization: is not a user's to set"),
+        ({"headers": {"X-Api-Key": "x"}}, "http.headers.X-Api-Key: is the name of credentials;"),
         ({"headers": {"X A": "x"}}, "http.headers: 'X A' is no name of a header; write letters, digits"),
         ({"headers": {"X-A": "x\r\ny: z"}}, "http.headers.X-A: must be a text of printable ASCII"),
         ({"headers": {f"X-{n}": "x" for n in range(51)}}, "http.headers: there are 51; write 50 at most"),
@@ -90,3 +92,53 @@ def test_what_means_nothing_over_http_is_refused(change, message):
     with pytest.raises(SpecError) as caught:
         parsed(**change)
     assert str(caught.value).startswith(message)
+
+
+SECRETS = (
+    *("X-Api-Key", "Api-Key", "X-ApiKey", "X-Typesense-API-Key", "X-Auth-Token", "Proxy-Authorization"),
+    *("X-Amz-Security-Token", "PRIVATE-TOKEN", "X-Access-Key", "X-AccessToken", "es-secondary-authorization"),
+    *("Ocp-Apim-Subscription-Key", "X-Client-Secret", "X-Password", "x-passwd", "X-Credentials", "X-Session-Id"),
+    *("X-Cookie", "Set-Cookie", "Auth", "X-JWT"),
+)
+INNOCENT = (
+    *("X-Author", "X-Authored-By", "X-Monkey", "Accept-Encoding", "X-Opaque-Id", "Traceparent", "X-Tokenizer"),
+    *("X-Max-Tokens", "X-Cache-Key", "Idempotency-Key", "Content-Type", "X-Secretary", "X-Keyboard", "Key"),
+    *("X-Sessions", "User-Agent", "X-Elastic-Product-Origin", "X-Forwarded-For", "Cache-Control", "X-Passage"),
+)
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_header_that_carries_credentials_is_refused(name: str) -> None:
+    (wrong,) = find_wrong(HttpSpec((HttpLoad("c1", 30.0, 1),), headers={name: "x"}))
+    assert wrong.startswith(f"http.headers.{name}: is the name of credentials; they come from a Secret")
+
+
+@pytest.mark.parametrize("name", INNOCENT)
+def test_a_header_that_only_looks_like_one_of_credentials_is_taken(name: str) -> None:
+    assert not list(find_wrong(HttpSpec((HttpLoad("c1", 30.0, 1),), headers={name: "x"})))
+
+
+@pytest.mark.parametrize(
+    ("rates", "timeout", "silent"),
+    [((None,), 60.0, 60.0), ((100.0,), 60.0, 60.01), ((None, 0.5, 10.0), 5.0, 7.0), ((0.001,), 999.0, 1999.0)],
+)
+def test_how_long_a_load_may_be_silent_follows_from_timeout_and_rate(
+    rates: tuple[float | None, ...], timeout: float, silent: float
+) -> None:
+    loads = tuple(HttpLoad(f"c{number}", 30.0, 1, rate) for number, rate in enumerate(rates))
+    assert HttpSpec(loads, timeout_seconds=timeout).longest_silence == pytest.approx(silent)
+
+
+@pytest.mark.parametrize(
+    ("rate", "warmup", "seconds", "measured"),
+    [
+        pytest.param(None, 10, 30, None, id="none"),
+        pytest.param(50, 10, 30, 1500, id="even"),
+        pytest.param(1, 0.5, 4, 4, id="the first of them half a second later"),
+        pytest.param(3, 10, 20, 61, id="one at the clock, at 29.99999997 s"),
+        pytest.param(0.001, 10, 30, 0, id="one that is sent at once alone"),
+    ],
+)
+def test_what_k6_plans_for_the_measured_time_is_counted_by_its_moments(rate, warmup, seconds, measured):
+    load = HttpLoad("r", seconds, 5, rate, warmup)
+    assert load.measured_requests == measured and (rate is None or load.measures_any is (measured > 0))

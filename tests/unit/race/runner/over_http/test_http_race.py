@@ -237,14 +237,17 @@ def test_what_was_prepared_before_a_failure_is_known(tmp_path, monkeypatch, plac
 
 def test_what_is_asked_after_the_load_and_kept_of_it_is_known(tmp_path, monkeypatch):
     kept, hits = KeptSamples(rows=2), RequestHits("/hits", (3,))
-    keeper = SimpleNamespace(asked=False, finish=lambda: kept)
+    keeper = SimpleNamespace(asked=False, end_task=lambda *_, **__: None, finish=lambda: kept)
     monkeypatch.setattr(http_race, "SampleKeeper", lambda _: keeper)
-    monkeypatch.setattr(http_race, "read_hits", lambda *_: hits)
+    asked = []
+    monkeypatch.setattr(http_race, "read_hits", lambda *how: asked.append(how) or hits)
     monkeypatch.setattr(http_race, "K6Run", lambda *_: SimpleNamespace(to_end=lambda *_: 0))
     probes = SimpleNamespace(read_before=lambda: None, read_after=lambda: (ProbeRecord("hits"),))
     frame, spec = framed(), replace(SPEC, http=replace(HTTP, hits="/hits", interval_seconds=0))
     prepared = HttpPrepared(READY, TrackRecord(name="requests"), probes, None)
-    send_loads(ground_of(spec, tmp_path), frame, prepared, MachineWatcher(read=dict))
+    ground = ground_of(spec, tmp_path)
+    send_loads(ground, frame, prepared, MachineWatcher(read=dict))
+    assert asked[0][-2:] == (ground.stop, ground.limit), "not beyond the race's own deadline"
     assert frame.parts == HttpParts(
         exit_code=0, probes=(ProbeRecord("hits"),), hits=hits, sample_file=kept, schedule=TrackRecord(name="requests")
     )

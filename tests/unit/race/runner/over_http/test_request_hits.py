@@ -1,7 +1,9 @@
 """What each request finds, read once more when a race over HTTP is over."""
 
 import json
+import math
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,9 +41,24 @@ def lines_of(*paths: str) -> list[Sent]:
     return [("GET", path, None, None) for path in paths]
 
 
-def read(*paths: str, hosts: Sequence[str] = ("a", "b"), **changes: Any) -> tuple[Engine, Any]:
+def read(*paths: str, hosts: Sequence[str] = ("a", "b"), deadline: float = math.inf) -> tuple[Engine, Any]:
     engine = Engine()
-    return engine, read_hits(POINTER, lines_of(*paths), hosts, engine, threading.Event(), **changes)
+    return engine, read_hits(POINTER, lines_of(*paths), hosts, engine, threading.Event(), deadline)
+
+
+class Hanging(Engine):
+    """Answers nothing from the path /hang on until it is let go, and tells the stop then, if it is given one."""
+
+    def __init__(self, stop: threading.Event | None = None) -> None:
+        super().__init__()
+        self.stop, self.let_go = stop, threading.Event()
+
+    def __call__(self, host: str, request: Sent, seconds: float) -> Any:
+        if request[1] == "/hang":
+            if self.stop:
+                self.stop.set()
+            self.let_go.wait(60)
+        return super().__call__(host, ("GET", "/5", None, None) if request[1] == "/hang" else request, seconds)
 
 
 class Client:
@@ -54,11 +71,18 @@ class Client:
 @pytest.mark.parametrize(
     ("headers", "content", "sent"),
     [
-        ({"X-A": "b"}, "application/json", {"X-A": "b", "Content-Type": "application/json"}),
-        ({"content-type": "application/x"}, "application/json", {"content-type": "application/x"}),
-        ({"X-A": "b"}, None, {"X-A": "b"}),
+        (
+            {"X-A": "b"}, "application/json",
+            {"User-Agent": "FairLap", "X-A": "b", "Content-Type": "application/json"},
+        ),
+        (
+            {"content-type": "application/x"}, "application/json",
+            {"User-Agent": "FairLap", "content-type": "application/x"},
+        ),
+        ({"X-A": "b"}, None, {"User-Agent": "FairLap", "X-A": "b"}),
+        ({"user-agent": "mine"}, None, {"user-agent": "mine"}),
     ],
-)
+)  # fmt: skip
 def test_the_headers_are_those_of_the_race(headers: dict[str, str], content: str | None, sent: dict[str, str]) -> None:
     client = Client()
     ask = asker(client, headers, 90.0)  # type: ignore[arg-type]
@@ -84,10 +108,34 @@ def test_what_cannot_be_read_is_said_with_its_line(path: str, why: str) -> None:
     assert found.lines == (7, None, 8) and found.why.startswith(f"line 2: {why}")
 
 
-def test_it_takes_a_bounded_time_and_says_how_many_lines_it_left_out() -> None:
-    engine, found = read("/7", limit=-1.0)
-    assert (found.lines, found.why, engine.asked) == ((), "only the first 0 of 1 lines were asked again in -1 s", [])
+def test_it_takes_a_bounded_time_and_says_how_many_lines_it_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_hits, "MOST_SECONDS", 0.0)
+    engine, found = read("/7")
+    assert (found.lines, found.why, engine.asked) == ((), "only the first 0 of 1 lines were asked again in 0 s", [])
     assert found.asked == 0 and found.digest is None
+
+
+def test_it_ends_at_the_deadline_of_the_race() -> None:
+    engine, found = read("/7", deadline=time.monotonic() - 1)
+    words = "only the first 0 of 1 lines were asked again before the race's deadline"
+    assert (found.lines, found.why, engine.asked) == ((), words, [])
+    engine, found = read("/7", deadline=time.monotonic() + 5)
+    assert found.lines == (7,) and 0 < engine.seconds <= 5
+
+
+def test_a_line_that_hangs_holds_up_neither_the_deadline_nor_a_stop() -> None:
+    began, stop = time.monotonic(), threading.Event()
+    late = Hanging()
+    found = read_hits(POINTER, lines_of("/7", "/hang", "/8"), ("a",), late, threading.Event(), began + 0.3)
+    assert found.lines == (7,)
+    assert found.why == "only the first 1 of 3 lines were asked again before the race's deadline"
+    told = Hanging(stop)
+    found = read_hits(POINTER, lines_of("/7", "/hang", "/8"), ("a",), told, stop)
+    assert (found.lines, found.asked) == ((7,), 1)
+    assert found.why == "only the first 1 of 3 lines were asked again before the runner was told to stop"
+    assert time.monotonic() - began < 30
+    late.let_go.set()
+    told.let_go.set()
 
 
 def test_every_line_is_asked_however_many_and_the_first_are_kept(
@@ -102,13 +150,33 @@ def test_every_line_is_asked_however_many_and_the_first_are_kept(
 
 
 def test_the_check_asks_every_host_for_the_first_line() -> None:
-    engine = Engine()
-    check_hits(POINTER, lines_of("/7", "/x"), ("a", "b"), engine)
+    engine, stop = Engine(), threading.Event()
+    check_hits(POINTER, lines_of("/7", "/x"), ("a", "b"), engine, stop)
     assert engine.asked == [("a", "/7"), ("b", "/7")]
     with pytest.raises(FailedError) as failed:
-        check_hits(POINTER, lines_of("/x"), ("a",), engine)
+        check_hits(POINTER, lines_of("/x"), ("a",), engine, stop)
     assert failed.value.outcome.reason is Reason.PROBE_UNREADABLE
     assert failed.value.outcome.message == "race.requests.hits: the answer of a to line 1: HTTP 503"
+
+
+@pytest.mark.parametrize("path", ["/7", "/hang"])
+def test_the_check_ends_at_a_stop_and_at_its_deadline(path: str) -> None:
+    began, stop = time.monotonic(), threading.Event()
+    late, told = Hanging(), Hanging(stop)
+    with pytest.raises(FailedError) as failed:
+        check_hits(POINTER, lines_of(path), ("a",), late, threading.Event(), began + (0.3 if path == "/hang" else -1))
+    assert failed.value.outcome.reason is Reason.RACE_TIMEOUT
+    words = "race.requests.hits: a had not answered line 1 before"
+    assert failed.value.outcome.message == f"{words} the race's deadline"
+    if path == "/7":
+        stop.set()
+    with pytest.raises(FailedError) as failed:
+        check_hits(POINTER, lines_of(path), ("a",), told, stop)
+    assert failed.value.outcome.reason is Reason.RACE_ABORTED
+    assert failed.value.outcome.message == f"{words} the runner was told to stop"
+    assert not told.asked and time.monotonic() - began < 30
+    late.let_go.set()
+    told.let_go.set()
 
 
 def test_a_line_that_takes_too_long_was_not_asked_and_no_other_behind_it() -> None:
