@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote_to_bytes
 
 from fairlap_race.contract.specification.http_spec import HttpLoad, HttpSpec
 from fairlap_race.contract.specification.race_spec import RaceSpec
@@ -19,6 +20,7 @@ SCRIPT = Path(__file__).with_name("script.js")
 PROGRAM = "k6"
 _VERSION = re.compile(r"\bk6\S* v(\d+\.\d+\.\d+\S*)")
 _A_SECOND = 1000
+_NOT_OF_A_PATH = re.compile(r"[^A-Za-z0-9$&+,/:;=@!'()*~._\[\]%-]")
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,17 @@ def make_plan(spec: RaceSpec, http: HttpSpec, load: HttpLoad, requests: Path, li
         "certificateFile": _text(spec.certificate_file),
         "certificateKeyFile": _text(spec.certificate_key_file),
     }
+
+
+def path_as_sent(path: str) -> str:
+    """Return how k6 sends a path with its query: Go encodes the path anew where a character is none of a path's. Pure.
+
+    Else, and in the query, each character goes out as it is written (`URL.EscapedPath` and `URL.RequestURI`).
+    """
+    before, mark, query = path.partition("?")
+    if not _NOT_OF_A_PATH.search(before):
+        return path
+    return quote(unquote_to_bytes(before), safe="$&+,/:;=@") + mark + query
 
 
 def _text(path: Path | None) -> str | None:

@@ -21,7 +21,7 @@ from fairlap_race.contract.recorded.record import RallyNumbers, Task, Throughput
 from fairlap_race.contract.recorded.schedule_record import ScheduleRecord
 from fairlap_race.contract.recorded.task_spans import CLOCK_SET_SECONDS
 from fairlap_race.contract.specification.http_spec import HttpLoad
-from fairlap_race.http.planned_times import PlannedTimes, Spread
+from fairlap_race.http.planned_times import MeasuredTimes, PlannedTimes, Spread
 from fairlap_race.rally.clocks import never_set
 from fairlap_race.rally.samples import PERCENTILES, Tally, task_record
 from fairlap_race.rally.schedule import LEAST_REQUESTS, ON_TIME
@@ -110,9 +110,8 @@ class LoadAnswers:
 
     load: HttpLoad
     hosts: tuple[str, ...]
-    keep: Callable[[str, Sequence[str], bool], None] | None = None
-    """is given the task's name, the fields of each sample, as `fairlap_race.rally.samples` has them, and whether its
-    wait is that of requests that were dropped, if any was"""
+    keep: Callable[[str, Sequence[str]], None] | None = None
+    """is given the task's name and the fields of each sample, as `fairlap_race.rally.samples` has them"""
     set_by: Callable[[], float] = float
     """tells by how many seconds the wall clock has been set since the race began"""
     now: Callable[[], float] | None = None
@@ -131,8 +130,8 @@ class LoadAnswers:
     """of these: where the request's client had had one to that host"""
     _connected: set[tuple[int, int]] = field(default_factory=set)
     """each client with each host that it has opened a connection to"""
-    _measured: PlannedTimes | None = None
-    """as if the first measured request had begun in time: one of the warm-up may have been dropped"""
+    _measured: MeasuredTimes | None = None
+    """None in a closed loop, and where requests are too close to tell what was dropped"""
     _offset: float | None = None
     """seconds that the wall clock, as it was when the race began, is ahead of k6's clock; None before the first line"""
 
@@ -152,7 +151,9 @@ class LoadAnswers:
             self._tally.pace.sending = self.load.warmup_seconds, self.load.warmup_seconds + self.load.seconds
         self._set_before = self.set_by()
         self._service, self._processing = Spread(), Spread()
-        self._times = PlannedTimes((self.load.nanoseconds or 0) / 1e9, windows=self._tally.window_latencies)
+        period = (self.load.nanoseconds or 0) / 1e9
+        self._times = PlannedTimes(period, windows=self._tally.window_latencies)
+        self._measured = MeasuredTimes(period) if MeasuredTimes.tells(period) else None
         self.by_host = [[0, 0, 0] for _ in self.hosts]
 
     @property
@@ -189,7 +190,7 @@ class LoadAnswers:
             times = (got.epoch, got.start, got.service, got.processing, wait)
             ok = str(int(got.ok))
             fields = ("0", str(kind), ok, *map(repr, times), str(got.client), ok, UNIT)
-            self.keep(self.load.name, fields, self._times.may_follow_drop(wait))
+            self.keep(self.load.name, fields)
 
     def _offset_by(self, got: ScriptLine) -> float:
         """Return the offset that the first line tells; its clock may have been set before the load, in it, or never."""
@@ -210,8 +211,6 @@ class LoadAnswers:
         self._times.add(got.service, wait)
         self._service.add(got.service)
         self._processing.add(got.processing)
-        if self._tally.samples[1] == 1 and self._times.may_follow_drop(wait):
-            self._measured = PlannedTimes(self._times.period)
         if (own := self._measured) is not None:
             lag = own.lag(got.number, got.start)
             own.add(got.service, lag)
@@ -232,9 +231,10 @@ class LoadAnswers:
         return self.load.measured_requests
 
     @property
-    def lacks_some(self) -> bool:
-        """Whether a request that was planned was not sent, in the warm-up or later, as far as is known now."""
-        return self.load.rate is not None and (self.dropped_any or not self._is_whole())
+    def longest_wait(self) -> float | None:
+        """Seconds from which on a sample's wait may be that of requests that were not sent; None where all were."""
+        lacks_some = self.load.rate is not None and (self.dropped_any or not self._is_whole())
+        return self._times.period / 2 if lacks_some else None
 
     def task(self) -> Task:
         """Return the record of the task."""
@@ -254,21 +254,21 @@ class LoadAnswers:
         )
 
     def _measured_times(self) -> PlannedTimes:
-        """Return the times of the measured requests, free of what was dropped before these."""
+        """Return the times of the measured requests, of which those that were dropped in the warm-up are no part."""
         return self._measured if self._measured is not None and self.dropped_any else self._times
 
     def _no_latency(self) -> str:
         return "" if self.load.rate is None or self._is_whole() else _NOT_SENT
 
     def _is_whole(self) -> bool:
-        """Return whether all was sent that was planned for the measured time, or at least from its beginning on."""
+        """Return whether all was sent that was planned, of the measured time at least."""
         load, ends = self.load, self.load.warmup_seconds + self.load.seconds
         # What k6 does not drop can be missing at the end alone, where it stops at the clock.
-        at_the_clock = load.planned_before(ends) - load.planned_before(ends - ON_TIME)
+        last = load.planned_before(ends - ON_TIME) - 1
         if not self.dropped_any:
-            return self.sent >= load.planned_before(ends) - at_the_clock - 1
-        enough = self._tally.samples[1] >= (load.measured_requests or 0) - at_the_clock
-        return enough and not self._measured_times().has_gap
+            return self.sent >= last
+        first = load.planned_before(load.warmup_seconds)
+        return self._measured is not None and self._measured.has_all(first, last, self._times.began)
 
     def _rate_of_all(self) -> float | None:
         """Return the units done per second of all the time in which requests were to be sent, also where none was."""
@@ -281,17 +281,21 @@ class LoadAnswers:
         return round(self._tally.units_done / seconds, 6)
 
     def _answers(self, why: str) -> HttpAnswers:
-        missing = (self.planned or 0) - self._tally.samples[1]
         return HttpAnswers(
             statuses={str(status): count for status, count in sorted(self.statuses.items())},
             timeouts=self.codes[TIMEOUT_CODE] + self.codes[DIAL_TIMEOUT_CODE],
             hosts=tuple(HostAnswers(name, *counts) for name, counts in zip(self.hosts, self.by_host, strict=True)),
-            dropped=None if self.planned is None else max(int(self.dropped_any), missing) if why else 0,
+            dropped=None if self.planned is None else self._missing(why),
             latency_left_out=why,
             fell_behind=bool(why) and not self.dropped_any,
             opened=self.opened,
             opened_again=self.opened_again,
         )
+
+    def _missing(self, why: str) -> int:
+        """Return how many of the planned measured requests were not sent."""
+        # One at the very end may have been sent at the clock, in place of another that was dropped.
+        return max(int(self.dropped_any), (self.planned or 0) - self._tally.samples[1]) if why else 0
 
     def _enough_planned(self, why: str) -> int:
         """Return how many requests were planned; 0 where none was, or too few to tell more than that one is missing."""
@@ -300,7 +304,7 @@ class LoadAnswers:
 
     def _share(self, why: str) -> float | None:
         planned = self._enough_planned(why)
-        return round(min(1.0, self._tally.samples[1] / planned), 4) if planned else None
+        return round(1 - self._missing(why) / planned, 4) if planned else None
 
     def _busy_share(self, why: str) -> float | None:
         whole = self.load.seconds * self.load.clients
@@ -310,8 +314,8 @@ class LoadAnswers:
         # Any free client sends the next request, so none of them has a plan of its own.
         if not (planned := self._enough_planned(why)):
             return None
-        sent = self._tally.samples[1]
-        return ScheduleRecord(sent, max(planned, sent), self.load.clients, late_requests=late)
+        sent = planned - self._missing(why)
+        return ScheduleRecord(sent, planned, self.load.clients, late_requests=late)
 
     def _numbers(self, task: Task, planned: PlannedTimes, *, with_latency: bool) -> RallyNumbers:
         """Return the numbers that Rally gives of its tasks, from the histograms: three digits."""

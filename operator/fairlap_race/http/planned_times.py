@@ -2,7 +2,7 @@
 
 k6 numbers the requests that it sends, in the order of their planned moments. Each is planned a period after the one
 before it, and none begins earlier. So a request that was dropped moves all those behind it by a period, as if they
-waited: a lag of nearly a period may be one that was dropped, and a lag that stays to the end is.
+waited; where a period is much longer than what k6 itself is late by, the lag tells how many were dropped.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from fairlap_race.rally.histograms import Times
 from fairlap_race.rally.schedule import ON_TIME
 from fairlap_race.rally.steady import WindowTimes
 
-JITTER_SECONDS = 0.001
-"""By so much k6 begins its requests later or less late than another."""
-
-_MOST_JUDGED = 32
-"""Last requests that tell whether one was dropped."""
+SHORTEST_PERIOD = 0.004
+"""Seconds between requests from which on a lag tells what was dropped: k6 begins them a millisecond late, or two."""
+_FEWEST_LAST = 3
+"""Last requests that tell whether one before them was dropped: one of three is late by itself, not all."""
 
 
 @dataclass
@@ -47,20 +46,14 @@ class PlannedTimes:
     """of the latencies"""
     late: int = 0
     """requests that began later than on time"""
-    _began: float = math.inf
+    began: float = math.inf
     """of the plan, on k6's clock"""
-    _latest: list[tuple[int, float]] = field(default_factory=list)
-    """number of each of the last requests, a heap, and when the plan would have begun by it alone"""
 
     def lag(self, number: int, start: float) -> float:
         """Return by how many seconds the request of this `number` began later than planned, at `start` seconds."""
         began = start - number * self.period
-        self._began = min(self._began, began)
-        if len(self._latest) < self._judged:
-            heapq.heappush(self._latest, (number, began))
-        elif number > self._latest[0][0]:
-            heapq.heapreplace(self._latest, (number, began))
-        return began - self._began
+        self.began = min(self.began, began)
+        return began - self.began
 
     def add(self, service: float, lag: float) -> None:
         """Count a measured request, which took so many seconds."""
@@ -68,17 +61,39 @@ class PlannedTimes:
         self.spread.add(service + lag)
         self.late += lag > ON_TIME
 
-    def may_follow_drop(self, lag: float) -> bool:
-        """Return whether a request with this `lag` may be behind one that was dropped."""
-        return self.period > 0 and lag >= self.period - min(JITTER_SECONDS, self.period / 2)
 
-    @property
-    def _judged(self) -> int:
-        # One of many begins late by itself, and of few each counts.
-        return min(_MOST_JUDGED, 1 + int(ON_TIME / self.period))
+@dataclass
+class MeasuredTimes(PlannedTimes):
+    """The same of the measured requests alone, whatever was dropped before them, and whether any was since."""
 
-    @property
-    def has_gap(self) -> bool:
-        """Whether the last requests all lag, as they do behind one that was dropped."""
-        began = min((it for _, it in self._latest), default=math.inf)
-        return began - self._began > max(JITTER_SECONDS, self.period / 2)
+    first: int | None = None
+    """the lowest number"""
+    _last: list[tuple[int, float]] = field(default_factory=list)
+    """the highest numbers, a heap, each with when the plan would have begun by it alone"""
+
+    @staticmethod
+    def tells(period: float) -> bool:
+        """Return whether dropped requests can be told at all."""
+        return period >= SHORTEST_PERIOD
+
+    def lag(self, number: int, start: float) -> float:
+        """Return as above, and remember the request."""
+        self.first = number if self.first is None else min(self.first, number)
+        began = start - number * self.period
+        if len(self._last) < max(_FEWEST_LAST, int(ON_TIME / self.period)):
+            heapq.heappush(self._last, (number, began))
+        elif number > self._last[0][0]:
+            heapq.heapreplace(self._last, (number, began))
+        return super().lag(number, start)
+
+    def has_all(self, first: int, last: int, plan_began: float) -> bool:
+        """Return whether none was dropped from the `first` planned request to the `last`, counted from 0 on.
+
+        `plan_began`: as `began` is, of the whole load.
+        """
+        if self.first is None:
+            return False
+        dropped_before = round((self.began - plan_began) / self.period)
+        gap = min(began for _, began in self._last) - self.began
+        number, _ = max(self._last)
+        return gap < self.period / 2 and self.first + dropped_before <= first and number + dropped_before >= last

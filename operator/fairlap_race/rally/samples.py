@@ -27,10 +27,6 @@ from fairlap_race.rally.schedule import Drift
 from fairlap_race.rally.windows import Pace
 
 PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99)
-WAIT_FIELD = 7
-"""Place of the wait in a sample's fields."""
-NOT_KNOWN = ""
-"""In place of a wait that cannot be told, in samples that are handed on: those of the file have one."""
 _IN_TURN = "its requests were sent in turn with those of other races, whose time is in it"
 
 

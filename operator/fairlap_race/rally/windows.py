@@ -23,7 +23,8 @@ MAX_WINDOWS = 7 * 24 * 3600
 """A window further away than a week comes from a broken clock."""
 ROUNDING = 1e-6
 HUNG_SHARE = 0.05
-"""Of the measured time: so much of it must a request of the warm-up take to be told."""
+"""Of the measured time of all clients: so much of it must requests of the warm-up take to be told."""
+FAR_LONGER = 2.0
 _NEARLY = 0.95
 """Of a request a window: what clients send once a second falls a little short of it at the edges."""
 
@@ -103,15 +104,16 @@ class Pace:
     def hung(self, slowest: float) -> list[float]:
         """Return how many seconds of the measured time each client that hung was still in a request of its warm-up.
 
-        That time is in no figure. It is longer than `slowest`, which all measured requests took at most: where they
-        are slow, clients leave their warm-up at different moments without hanging.
+        That time is in no figure. It is far longer than `slowest`, which all measured requests took at most: what is
+        under way at a moment is longer than others by chance. Empty where they were little of all clients' time.
         """
         measured = [it for it in self.clients.values() if it.requests]
         if not measured:
             return []
-        begin, end = min(it.first_start for it in measured), max(it.last_end for it in measured)
+        begin, end = min(it.first_start for it in measured), max(it.last_start for it in measured)
         late = (min(it.warm[1], end) - max(it.warm[0], begin) for it in self.clients.values())
-        return [seconds for seconds in late if seconds > max(slowest, HUNG_SHARE * (end - begin))]
+        found = [seconds for seconds in late if seconds > FAR_LONGER * slowest]
+        return found if sum(found) > HUNG_SHARE * len(self.clients) * (end - begin) else []
 
     def rate(self, *, planned: bool, timed: bool = False) -> float | None:
         """Return the units done per second of the measured time; None where it cannot be told.

@@ -13,7 +13,6 @@ from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.recorded.kept_samples import KeptSamples
 from fairlap_race.contract.specification.race_spec import RaceSpec
 from fairlap_race.rally import samples
-from fairlap_race.runner.held_samples import HeldSamples
 from fairlap_race.runner.parts import FailedError
 
 if TYPE_CHECKING:
@@ -84,7 +83,6 @@ class SampleKeeper:
         """Begin the file of a race, if one was asked for."""
         self._name, self._problem = file_name(spec.race_id), ""
         self._table: SampleTable | None = None
-        self._folder, self._held = spec.samples, dict[str, HeldSamples]()
         if spec.samples is None:
             return
         from fairlap_race.rally.sample_table import SampleTable  # noqa: PLC0415 - as above
@@ -98,30 +96,16 @@ class SampleKeeper:
         """Whether samples are wanted."""
         return self._table is not None
 
-    def add(self, task: str, parts: Sequence[str], in_doubt: bool = False) -> None:
-        """Add a sample as `fairlap_race.rally.samples` has it.
-
-        `in_doubt`: it has no latency if a request of the task turns out to have been dropped. It waits for the end of
-        the task, and so do those behind it.
-        """
-        if self._table is None or self._folder is None or self._problem:
-            return
-        with self._telling():
-            if in_doubt and task not in self._held:
-                self._held[task] = HeldSamples(self._folder)
-            if task in self._held:
-                self._held[task].add(parts, in_doubt=in_doubt)
-            else:
+    def add(self, task: str, parts: Sequence[str]) -> None:
+        """Add a sample as `fairlap_race.rally.samples` has it."""
+        if self._table is not None and not self._problem:
+            with self._telling():
                 self._table.add(task, parts)
 
-    def end_task(self, task: str, *, dropped: bool) -> None:
-        """Add what waited for the end of the task; `dropped` tells whether any of its requests was."""
-        held = self._held.pop(task, None)
-        if held is None or self._table is None or self._problem:
-            return
-        with self._telling():
-            for parts in held.released(dropped=dropped):
-                self._table.add(task, parts)
+    def forget_waits(self, task: str, beyond: float) -> None:
+        """Leave the samples of a task without a latency that waited for so many seconds or longer."""
+        if self._table is not None:
+            self._table.forget_waits(task, beyond)
 
     def finish(self) -> KeptSamples | None:
         """Return what was kept; None where none was asked for."""

@@ -17,7 +17,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@/-]{0,62}")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
 _VALUE = re.compile(r"[ -~]{0,1000}")
 _BEGINS_AFTER = 1_000_000
-"""Nanoseconds that a planned moment may lie before the measured time: k6 begins a request later, and never earlier."""
+"""Nanoseconds that a planned moment may lie before the measured time: k6 begins a request later, and never earlier.
+
+Of requests that are closer together half their distance: more would count one of the warm-up.
+"""
 OWN_HEADERS = frozenset({"authorization", "cookie", "host", "content-length", "transfer-encoding", "connection"})
 """No user's to set."""
 SECRET_HEADER = (
@@ -56,20 +59,24 @@ class HttpLoad:
         """
         if self.nanoseconds is None:
             return self.warmup_seconds
-        first = math.ceil((self.warmup_seconds * 1e9 - _BEGINS_AFTER) / self.nanoseconds)
-        return max(0, first) * self.nanoseconds / 1e9
+        return self.planned_before(self.warmup_seconds) * self.nanoseconds / 1e9
 
     def planned_before(self, seconds: float) -> int:
-        """Return how many requests k6 plans for less than so many `seconds` from the beginning; 0 without a rate."""
-        return 0 if self.nanoseconds is None else max(0, math.ceil(seconds * 1e9 / self.nanoseconds))
+        """Return how many requests k6 plans for less than so many `seconds` from the beginning; 0 without a rate.
+
+        One that is planned for just before that moment begins after it, or not at all if k6 stops then.
+        """
+        if self.nanoseconds is None:
+            return 0
+        slack = min(_BEGINS_AFTER, self.nanoseconds / 2)
+        return max(0, math.ceil((seconds * 1e9 - slack) / self.nanoseconds))
 
     @property
     def measured_requests(self) -> int | None:
         """How many requests k6 plans for the measured time; None without a rate."""
-        if self.nanoseconds is None:
+        if self.rate is None:
             return None
-        before = round(self.measured_from * 1e9 / self.nanoseconds)
-        return max(0, self.planned_before(self.warmup_seconds + self.seconds) - before)
+        return self.planned_before(self.warmup_seconds + self.seconds) - self.planned_before(self.warmup_seconds)
 
     @property
     def measures_any(self) -> bool:

@@ -190,7 +190,8 @@ def send_loads(it: Ground, frame: RaceFrame[HttpParts], prepared: HttpPrepared, 
                 frame.keep(HttpParts(exit_code=run.to_end(prepared.requests.file, prepared.requests.lines)))
             finally:
                 watcher.look()
-                keeper.end_task(load.name, dropped=answers.lacks_some)
+                if (beyond := answers.longest_wait) is not None:
+                    keeper.forget_waits(load.name, beyond)
                 if answers.sent:
                     search.judge(load, _kept_task(frame, answers))
         frame.keep(HttpParts(probes=prepared.probes.read_after()))

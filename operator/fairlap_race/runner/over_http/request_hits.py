@@ -18,6 +18,7 @@ from fairlap_race.contract.request_files.hits import find_hits, may_be_part
 from fairlap_race.contract.request_files.probe import PointerError
 from fairlap_race.contract.request_files.sent_request import Sent
 from fairlap_race.elasticsearch.client import TIMEOUT_SECONDS, ElasticsearchClient, ElasticsearchError
+from fairlap_race.http.k6 import path_as_sent
 from fairlap_race.http.requests import MOST_FIRST
 from fairlap_race.runner.parts import FailedError
 
@@ -46,7 +47,7 @@ def asker(client: ElasticsearchClient, headers: Mapping[str, str], timeout: floa
         method, path, body, content = request
         own = as_k6 if "content-type" in named or content is None else {**as_k6, "Content-Type": content}
         text = None if body is None else body.encode()
-        return client.send_to(host, method, path, text, own, MOST_BYTES, min(patience, seconds))
+        return client.send_to(host, method, path_as_sent(path), text, own, MOST_BYTES, min(patience, seconds))
 
     return ask
 

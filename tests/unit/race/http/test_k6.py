@@ -17,6 +17,7 @@ from fairlap_race.http.k6 import (
     k6_env,
     k6_version,
     make_plan,
+    path_as_sent,
     requests_before_shift,
     write_plan,
 )
@@ -138,3 +139,18 @@ def test_the_script_times_by_the_clock_that_nobody_sets_and_tells_of_connections
     (line,) = re.findall(r"console\.log\(`(.*)`\)", text)
     names = [it.strip("${}") for it in line.split(",")]
     assert names == ["client", "host", "epoch", "start", "took", "around", "status", "code", "number", "opened"]
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("/d/select?q=%7e<|^{}>&b=a/../b%", "/d/select?q=%7e<|^{}>&b=a/../b%"),
+        ("/a/../b%2Fc%7e;v=1,(2)!*'[x]", "/a/../b%2Fc%7e;v=1,(2)!*'[x]"),
+        ('/<logs-{now/d}>/_search?q={"a"}', '/%3Clogs-%7Bnow/d%7D%3E/_search?q={"a"}'),
+        ("/a%2Fb|c", "/a/b%7Cc"),
+        ('/x"y^z`(1)', "/x%22y%5Ez%60%281%29"),
+        ("/%e4|?", "/%E4%7C?"),
+    ],
+)
+def test_a_path_is_sent_as_go_sends_it(written, sent):
+    assert path_as_sent(written) == sent

@@ -111,10 +111,17 @@ def test_clients_hang_that_are_in_a_request_of_the_warm_up_for_longer_than_any_m
     found.join(1).warm = (9.0, 10.2)
     found.join(2).warm = (9.5, 25.0)
     found.join(3).warm = (9.5, 70.0)
-    assert found.hung(0.1) == pytest.approx([15.0, 30.0]) and found.hung(16.0) == pytest.approx([30.0])
+    assert found.hung(0.1) == pytest.approx([15.0, 29.9]) and found.hung(8.0) == pytest.approx([29.9])
     # Others had done their warm-up long before it had done its own, request by request.
     found.join(4).warm = (24.9, 25.0)
     assert len(found.hung(0.1)) == 2 and Pace().hung(0.0) == []
+
+
+@pytest.mark.parametrize(("until", "told"), [(10.4, False), (13.0, True)])
+def test_what_hangs_for_little_of_the_time_of_all_clients_is_not_told(until: float, told: bool) -> None:
+    found = pace(clients(2, 10.0, 40.0, 0.1, 1))
+    found.join(0).warm = found.join(1).warm = (9.0, until)
+    assert bool(found.hung(0.1)) is told
 
 
 def test_a_planned_rate_is_that_of_its_intervals() -> None:

@@ -10,7 +10,6 @@ from pyarrow import parquet
 from fairlap_race.contract.reasons import Reason
 from fairlap_race.contract.specification.race_spec import Mode, RaceSpec, TrackSource
 from fairlap_race.rally import sample_table
-from fairlap_race.runner import held_samples
 from fairlap_race.runner.keep_samples import SampleKeeper, read_samples, refuse_unwritable
 from fairlap_race.runner.parts import FailedError
 
@@ -66,35 +65,38 @@ def test_what_cannot_be_written_leaves_the_tallies_as_they_are(
     assert spec.samples and not list(spec.samples.iterdir())
 
 
-@pytest.mark.parametrize("dropped", [False, True])
-def test_what_is_in_doubt_waits_for_the_end_of_its_task_and_has_no_latency_if_any_was_dropped(
-    spec: RaceSpec, dropped: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(held_samples, "_IN_MEMORY", 100)
+def test_what_waited_behind_a_dropped_request_has_no_latency(spec: RaceSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sample_table, "ROWS", 4)
     keeper = SampleKeeper(spec)
     for number in range(6):
-        parts = ("0", "1", "1", "1000.5", f"{number}.0", "0.5", "0.6", "0.25", "0", "1", "ops")
-        keeper.add("r", parts, number in (2, 4))
-    keeper.end_task("r", dropped=dropped)
-    keeper.end_task("none", dropped=True)
+        for task in ("r", "other"):
+            wait = 0.25 if number in (2, 4) else 0.2499
+            keeper.add(task, ("0", "1", "1", "1000.5", f"{number}.0", "0.5", "0.6", str(wait), "0", "1", "ops"))
+    keeper.forget_waits("r", 0.25)
     kept = keeper.finish()
-    assert spec.samples and kept and (kept.rows, kept.problem) == (6, "")
-    rows = parquet.read_table(spec.samples / kept.name).to_pylist()
-    assert [row["start_seconds"] for row in rows] == [*range(6)]
-    assert [row["latency_ms"] for row in rows] == [750, 750, *([None, 750, None] if dropped else [750] * 3), 750]
-    assert [it.name for it in spec.samples.iterdir()] == [kept.name]
+    assert spec.samples and kept and (kept.rows, kept.problem) == (12, "")
+    path = spec.samples / kept.name
+    table = parquet.read_table(path)
+    latencies = {task: [it["latency_ms"] for it in table.to_pylist() if it["task"] == task] for task in ("r", "other")}
+    without = pytest.approx(749.9)
+    assert latencies["r"] == [without, without, None, without, None, without]
+    assert latencies["other"] == [without, without, 750, without, 750, without]
+    assert table.column("start_seconds").to_pylist() == [it for it in range(6) for _ in range(2)]
+    assert path.stat().st_size == kept.bytes and [it.name for it in spec.samples.iterdir()] == [kept.name]
+    assert table.schema.metadata[b"fairlap.race_id"] == b"ns.bm.1.race-1"
 
 
-def test_samples_that_cannot_wait_are_told_at_the_end(spec: RaceSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_samples_that_cannot_be_written_anew_are_told(spec: RaceSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(held_samples.HeldSamples, "add", full)
     keeper = SampleKeeper(spec)
-    keeper.add("r", ("0", "1", "1", "1000.5", "1.0", "0.5", "0.6", "0.25", "0", "1", "ops"), True)
-    keeper.end_task("r", dropped=True)
+    keeper.add("r", ("0", "1", "1", "1000.5", "1.0", "0.5", "0.6", "0.25", "0", "1", "ops"))
+    keeper.forget_waits("r", 0.1)
+    monkeypatch.setattr(sample_table, "_forgetting", full)
     kept = keeper.finish()
     assert kept and kept.problem == "No space left on device"
+    assert spec.samples and not list(spec.samples.iterdir())
 
 
 def test_no_samples_are_no_trouble(spec: RaceSpec, tmp_path: Path) -> None:

@@ -135,7 +135,9 @@ def test_how_long_a_load_may_be_silent_follows_from_timeout_and_rate(
         pytest.param(None, 10, 30, None, id="none"),
         pytest.param(50, 10, 30, 1500, id="even"),
         pytest.param(1, 0.5, 4, 4, id="the first of them half a second later"),
-        pytest.param(3, 10, 20, 61, id="one at the clock, at 29.99999997 s"),
+        pytest.param(3, 10, 20, 60, id="none at the clock, at 29.99999997 s"),
+        pytest.param(1000, 2, 2, 2000, id="none of the warm-up"),
+        pytest.param(50_000, 10, 30, 1_500_000, id="close together"),
         pytest.param(0.001, 10, 30, 0, id="one that is sent at once alone"),
     ],
 )

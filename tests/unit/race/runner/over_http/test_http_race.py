@@ -237,7 +237,7 @@ def test_what_was_prepared_before_a_failure_is_known(tmp_path, monkeypatch, plac
 
 def test_what_is_asked_after_the_load_and_kept_of_it_is_known(tmp_path, monkeypatch):
     kept, hits = KeptSamples(rows=2), RequestHits("/hits", (3,))
-    keeper = SimpleNamespace(asked=False, end_task=lambda *_, **__: None, finish=lambda: kept)
+    keeper = SimpleNamespace(asked=False, finish=lambda: kept)
     monkeypatch.setattr(http_race, "SampleKeeper", lambda _: keeper)
     asked = []
     monkeypatch.setattr(http_race, "read_hits", lambda *how: asked.append(how) or hits)
