@@ -153,7 +153,7 @@ class LoadAnswers:
         self._service, self._processing = Spread(), Spread()
         period = (self.load.nanoseconds or 0) / 1e9
         self._times = PlannedTimes(period, windows=self._tally.window_latencies)
-        self._measured = MeasuredTimes(period) if MeasuredTimes.tells(period) else None
+        self._measured = MeasuredTimes(period) if MeasuredTimes.can_tell(period) else None
         self.by_host = [[0, 0, 0] for _ in self.hosts]
 
     @property

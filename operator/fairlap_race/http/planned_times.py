@@ -72,7 +72,7 @@ class MeasuredTimes(PlannedTimes):
     """the highest numbers, a heap, each with when the plan would have begun by it alone"""
 
     @staticmethod
-    def tells(period: float) -> bool:
+    def can_tell(period: float) -> bool:
         """Return whether dropped requests can be told at all."""
         return period >= SHORTEST_PERIOD
 
