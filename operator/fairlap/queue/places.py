@@ -81,8 +81,10 @@ class Places:
             if summary.says_it_holds(place) or summary.over:  # what was assumed has come true, or is over
                 self._assumed[place].discard(uid)
         for place in PLACES:
-            if summary.hosts and summary.waits_for(place) and not (before and before.waits_for(place)):
-                # It may line up before one that it keeps off a host, whose part of a share is another's then.
+            lines_up = summary.waits_for(place) and not (before and before.waits_for(place))
+            if lines_up and (summary.hosts or self._share):
+                # It may line up before one that it keeps off a host, or off its namespace's share: what that one would
+                # have had of the other, of its share or of a host, is somebody else's then.
                 self._wake_those_who_may_go(place)
         if before is None:
             return

@@ -508,6 +508,15 @@ def test_whatever_comes_in_whatever_order(
     finish(world)
 
 
+def test_who_lines_up_before_one_of_its_namespace_wakes_whom_that_one_kept_off_a_host() -> None:
+    none, x = frozenset[str](), frozenset({"x"})
+    world = World(2, 1, 1, [("suspended", "m", none), ("waits", "m", x), ("waits", "n", x)])
+    world.look(world.all[2])
+    world.change(world.all[0], "waits")
+    world.settle()
+    finish(world)
+
+
 def test_who_lines_up_before_one_at_a_host_wakes_whom_that_one_kept_off_its_share() -> None:
     none = frozenset[str]()
     world = World(
