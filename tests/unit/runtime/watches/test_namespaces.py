@@ -80,6 +80,8 @@ async def until(holds: Callable[[], Any]) -> None:
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(namespaces, "_FIRST_PAUSE", 0.001)
+    # Ten times a patience of milliseconds is a stall of the machine: behind that nobody is waited for.
+    monkeypatch.setattr(namespaces, "_SLOW_LISTS", 3000)
 
 
 @pytest.mark.parametrize("what", ["Benchmark", "Comparison"])
@@ -195,8 +197,11 @@ def test_lists_that_never_end_hold_the_others_up_for_a_bounded_time(monkeypatch:
     watched.play(scene)
 
 
-def test_an_operator_that_waited_long_for_its_lease_waits_for_the_lists_all_the_same() -> None:
+def test_an_operator_that_waited_long_for_its_lease_waits_for_the_lists_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """It was set up long before it may look: the time until then is none in which the lists did not end."""
+    monkeypatch.setattr(namespaces, "_SLOW_LISTS", 10)
 
     async def scene(watched: Watched) -> None:
         asked = watched.asked
