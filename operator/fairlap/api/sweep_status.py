@@ -112,7 +112,7 @@ class SweepResult(Answer):
     capacity: Range | None = None
     """Throughput up to which the objective is kept: with the 95 % interval over three races or more, else (or where a
     race does not tell the place between two steps) from the most that a step which keeps it carried to what the first
-    one that does not carried."""
+    one that does not carried, or of rates asked for."""
     capacity_races: int = 0
     """Races that the interval of capacity is of; 0 where it is that of the steps."""
     capacity_refused: Text = ""

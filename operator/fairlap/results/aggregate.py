@@ -107,10 +107,20 @@ def remarks(record: Record, results: Results, indices: int) -> Iterator[RaceRema
         ("tasks", "results.tasks", len(measured), len(results.tasks)),
         ("ingest pipelines", "results.ingestPipelines", len(worked), len(results.ingest_pipelines)),
         ("indices", "environment.indices", len(record.indices or ()), indices),
+        ("steps of this race", "results.sweep.rows", *_steps(record, results)),
     ):
         if there > kept:
             text = f"status.{field} has {kept} of {there} {what}, and {there - kept} were left out: the record has them"
             yield RaceRemark(Reason.RECORD_CUT, text)
+
+
+def _steps(record: Record, results: Results) -> tuple[int, int]:
+    """Return how many steps a race had, and how many of them have a row: of probes those of the last race."""
+    swept, rows = record.track.sweep, results.sweep.rows if results.sweep else []
+    if swept is None or not swept.search:
+        return (len(swept.steps) if swept else 0), len(rows)
+    last = max((row.race or 0 for row in rows), default=0)
+    return len(swept.steps), sum(row.race == last for row in rows)
 
 
 def _task(tasks: Sequence[Task]) -> TaskResult:

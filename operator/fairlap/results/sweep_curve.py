@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from statistics import median
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ from fairlap.api.sweep_status import MOST_ROWS, Range, SweepFit, SweepResult, Sw
 from fairlap.results.capacity_found import subject
 from fairlap.results.race_figures import error_rate, figure, median_of_known
 from fairlap.results.remarks import first_that_fit
-from fairlap.results.sweep_words import FEWEST_WAITING, sentences
+from fairlap.results.sweep_words import FEWEST_WAITING, bounds_words, sentences
 from fairlap.statistics import scalability as law
 from fairlap_race.contract.recorded.race_capacity import saturated_probes
 from fairlap_race.contract.recorded.record import Record, Task
@@ -64,15 +63,19 @@ def sweep_result(
     )
     by_clients = all(it.step.clients is not None for it in ran)
     curve = _of_clients(counted) if by_clients else {"fit_refused": BY_RATES}
-    held = _of_objective(counted, objective, len(records)) if objective else {}
-    whole = result.model_copy(update={**curve, **held})
-    return whole.model_copy(update={"sentences": sentences(whole, subject(records[0]), objective)})
+    held = _of_objective(counted, objective, len(records), are_rates=not by_clients) if objective else None
+    whole = result.model_copy(update={**curve, **(_fields(held) if held else {})})
+    bounds = bounds_words(held, are_rates=not by_clients) if held else ""
+    return whole.model_copy(update={"sentences": sentences(whole, subject(records[0]), objective, bounds)})
 
 
 def _of_search(records: Sequence[Record], swept: SweepSpec, tables: Sequence[MachineTable]) -> SweepResult:
-    """Return a row for each probe of each race: a probe of the same number in another race has another rate."""
-    probes = islice(_probes(records, swept, tables), MOST_ROWS)
-    found = sorted(probes, key=lambda it: (it[0].size, it[1].race))
+    """Return a row for each probe of each race: a probe of the same number in another race has another rate.
+
+    Where there is no room for all, as many of each race: the first, by which the others are chosen.
+    """
+    each = max(1, MOST_ROWS // len(records))
+    found = sorted(_probes(records, swept, tables, each), key=lambda it: (it[0].size, it[1].race))
     return SweepResult(
         task=swept.task,
         order=swept.order,
@@ -83,15 +86,16 @@ def _of_search(records: Sequence[Record], swept: SweepSpec, tables: Sequence[Mac
 
 
 def _probes(
-    records: Sequence[Record], swept: SweepSpec, tables: Sequence[MachineTable]
+    records: Sequence[Record], swept: SweepSpec, tables: Sequence[MachineTable], most: int
 ) -> Iterator[tuple[_RacedStep, SweepRow]]:
+    """Yield `most` probes of each race at most, each with its row."""
     of_race: dict[str, list[MachineTable]] = {}
     for table in tables:
         of_race.setdefault(table.race_id, []).append(table)
     cores = {race_id: _cores(its_tables) for race_id, its_tables in of_race.items()}
     for number, record in enumerate(records, start=1):
         saturated, measured, used = saturated_probes(record), _measured(record), cores.get(record.race_id, {})
-        for step in (record.track.sweep or swept).steps:
+        for step in (record.track.sweep or swept).steps[:most]:
             ran = _RacedStep(step, _size(step), [measured.get(step.name)])
             row = _row(ran, bool(step.kept) or step.name not in saturated, used.get(step.name, []))
             yield ran, row.model_copy(update={"race": number, "kept": step.kept})
@@ -225,21 +229,30 @@ def _of_clients(ran: Sequence[_RacedStep]) -> dict[str, object]:
     return fields
 
 
-def _of_objective(ran: Sequence[_RacedStep], objective: Objective, races: int) -> dict[str, object]:
-    """Return the capacity at the objective, as fields of the result."""
+def _of_objective(ran: Sequence[_RacedStep], objective: Objective, races: int, *, are_rates: bool) -> law.Capacity:
+    """Return the capacity at the objective."""
     curves: list[list[law.LoadStep]] = []
+    unjudged: set[float] = set()
     for race in range(races):
         curve: list[law.LoadStep] = []
         for it in ran:
             task = it.tasks[race]
-            latency = _latency(task.rally.latency_millis, objective) if task and task.rally else None
-            if task and task.rate and latency:
+            if task is None or task.rally is None:
+                continue
+            latency = _latency(task.rally.latency_millis, objective)
+            if not task.rate or (task.http and task.http.latency_left_out):
+                # All failed, or some were dropped so that the rest has no honest latency: a load that is not carried.
+                curve.append(law.LoadStep(it.size, task.rate or 0.0, math.inf, keeps_schedule=False))
+            elif latency:
                 curve.append(law.LoadStep(it.size, task.rate, latency, task.keeps_schedule))
-            elif task and task.rate and task.http and task.http.latency_left_out:
-                # Requests were dropped, so that the rest has no honest latency: a rate that is not carried.
-                curve.append(law.LoadStep(it.size, task.rate, math.inf, keeps_schedule=False))
+            else:
+                unjudged.add(it.size)
         curves.append(curve)
-    found = law.capacity(curves, objective.millis)
+    judged = {step.size for curve in curves for step in curve}
+    return law.capacity(curves, objective.millis, are_rates=are_rates, unjudged=unjudged - judged)
+
+
+def _fields(found: law.Capacity) -> dict[str, object]:
     return {
         "capacity": _range(found.load) if found.load else None,
         "capacity_races": found.by_races,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from fairlap.api.sweep_spec import Objective
 from fairlap.api.sweep_status import SweepResult
+from fairlap.statistics.scalability import Capacity
 from fairlap.wording.numerals import rate_text
 from fairlap.wording.percentages import signed
 from fairlap_race.contract.as_percent import as_percent
@@ -15,20 +16,33 @@ FEWEST_WAITING = 0.95
 """Of the clients' time, by Little's law; with less a step tells of the load generator, too, and is not fitted."""
 
 
-def sentences(found: SweepResult, raced: str, objective: Objective | None) -> list[str]:
-    """Return what the curve of what was `raced` says; the first is the answer, the others what limits it."""
-    return [_headline(found, raced, objective), *_limits(found)]
+def sentences(found: SweepResult, raced: str, objective: Objective | None, bounds: str = "") -> list[str]:
+    """Return what the curve of what was `raced` says; the first is the answer, the others what limits it.
+
+    `bounds`: what the capacity lies between, in words.
+    """
+    return [_headline(found, raced, objective, bounds), *_limits(found)]
 
 
-def _headline(found: SweepResult, raced: str, objective: Objective | None) -> str:
+def bounds_words(found: Capacity, *, are_rates: bool) -> str:
+    """Return what the capacity lies between and why; "" where there is none. `are_rates`: the steps are of rates."""
+    it, best, beyond = found.load, found.best, found.beyond
+    if it is None:
+        return ""
+    if best is None or beyond is None:
+        return f"95 % interval {rate_text(it.low)} to {rate_text(it.high)}, {found.by_races} races"
+    if it.low == it.high:
+        return f"what the step {best:g} carried, the most of those that keep it; the step {beyond:g} carried no more"
+    between = f"between {rate_text(it.low)} and {rate_text(it.high)}"
+    if are_rates and not found.is_between:
+        return f"{between}: the step {best:g} was carried, and {beyond:g} was not"
+    return f"{between}, what the steps {best:g} and {beyond:g} carried"
+
+
+def _headline(found: SweepResult, raced: str, objective: Objective | None, sure: str) -> str:
     parts: list[str] = []
     if objective and found.capacity:
         it = found.capacity
-        sure = f"between {rate_text(it.low)} and {rate_text(it.high)}, two neighbouring steps"
-        if found.capacity_races:
-            sure = f"95 % interval {rate_text(it.low)} to {rate_text(it.high)}, {found.capacity_races} races"
-        elif it.low == it.high:
-            sure = "the most of the steps that keep it; the next larger one carries no more"
         limit = f"{objective.millis:.10g} ms at {objective.percentile}"
         failed = max((row.error_rate for row in found.rows if row.used), default=0.0)
         errors = f", while up to {as_percent(failed, decimals=2)} of a step's requests failed" if failed else ""
@@ -53,9 +67,11 @@ def _limits(found: SweepResult) -> Iterator[str]:
         yield f"No Universal Scalability Law is fitted: {found.fit_refused}"
     if found.peak_refused:
         yield f"No peak is told: {found.peak_refused}"
-    if left_out := [row.step for row in found.rows if not row.used]:
+    if left_out := [row for row in found.rows if not row.used]:
+        saturated = [row.step for row in left_out if row.saturated_races]
         count = f"{len(left_out)} of {len(found.rows)}"
-        yield f"The load generator was the bottleneck in {some_of(left_out, 5)}: {count} steps do not count"
+        above = ", these and what lies above them" if len(saturated) < len(left_out) else ""
+        yield f"The load generator was the bottleneck in {some_of(saturated, 5)}: {count} steps do not count{above}"
     waiting = [row for row in found.rows if row.waiting_share is not None and row.waiting_share < FEWEST_WAITING]
     if waiting:
         least = min(waiting, key=lambda row: row.waiting_share or 0.0)

@@ -8,7 +8,7 @@ response time. Nothing here prints: what cannot be told is None, with the reason
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, takewhile
 from statistics import fmean, median, stdev
@@ -250,6 +250,13 @@ class Capacity:
     by_races: int = 0
     """races that the interval is of; 0 for that of the steps"""
     refused: str = ""
+    best: float | None = None
+    """size of the step within the objective that carried the most, of which the interval begins; None where it is of
+    the races"""
+    beyond: float | None = None
+    """size of the first step that does not keep the objective"""
+    is_between: bool = False
+    """whether the latencies of the steps on both sides say where between them"""
 
 
 @dataclass(frozen=True)
@@ -264,28 +271,41 @@ class LoadStep:
     keeps_schedule: bool = True
 
 
-def capacity(races: Sequence[Sequence[LoadStep]], objective: float) -> Capacity:
+def capacity(
+    races: Sequence[Sequence[LoadStep]],
+    objective: float,
+    *,
+    are_rates: bool = False,
+    unjudged: Collection[float] = (),
+) -> Capacity:
     """Return the load up to which the latency stays at `objective` or below, over the `races` of one sweep.
+
+    `are_rates`: the sizes are rates that were asked for; `unjudged`: sizes of steps whose latency is not known.
 
     Of each race it is the place between two steps where the latency's logarithm crosses the objective's, by a straight
     line; over three races or more a t interval on the logarithms, each race being one sample (docs/statistics.md).
     Where a race has no such place, since the larger step was not sent, has no latency, or carried less than a smaller
     one that keeps the objective, all that is known are the two steps: races that agree on these would have an interval
-    of no width. It is never less than what a step before the crossing carried.
+    of no width. It is never less than what a step before the crossing carried. Of rates it may be as much as the larger
+    step asked for: what was answered of more than can be carried bounds nothing.
     """
     whole = _medians(races)
-    crossing = _crossing(whole, objective)
+    crossing = _crossing(whole, objective, unjudged)
     if isinstance(crossing, str):
         return Capacity(refused=crossing)
-    found = [each for race in races if isinstance(each := _crossing(_medians([race]), objective), _Crossing)]
+    found = [each for race in races if isinstance(each := _crossing(_medians([race]), objective, unjudged), _Crossing)]
     told = all(each.is_between and _is_of_a_system(each.load) for each in found)
     if len(found) >= 3 and len(found) == len(races) and told:
         logs = [math.log(each.load) for each in found]
         half = t_quantile(0.05, len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
         load = math.exp(fmean(logs))
         return Capacity(Interval(load, load * math.exp(-half), load * math.exp(half)), len(found))
-    load, first = crossing.load, crossing.first
-    return Capacity(Interval(load, crossing.best.throughput, max(first.throughput, load)))
+    load, best, first = crossing.load, crossing.best, crossing.first
+    high = max(first.throughput, load)
+    if are_rates and not crossing.is_between:
+        high = max(high, best.throughput * first.size / best.size)
+    interval = Interval(load, best.throughput, high)
+    return Capacity(interval, best=best.size, beyond=first.size, is_between=crossing.is_between)
 
 
 def _medians(races: Sequence[Sequence[LoadStep]]) -> list[LoadStep]:
@@ -332,7 +352,7 @@ class _Crossing(NamedTuple):
     """whether the latencies on both sides say where between them; else it is that of the best"""
 
 
-def _crossing(steps: Sequence[LoadStep], objective: float) -> _Crossing | str:
+def _crossing(steps: Sequence[LoadStep], objective: float, unjudged: Collection[float]) -> _Crossing | str:
     """Return the first crossing, or why there is none."""
     ordered = sorted(steps, key=lambda step: step.size)
     kept = list(takewhile(lambda step: _keeps(step, objective), ordered))
@@ -344,7 +364,8 @@ def _crossing(steps: Sequence[LoadStep], objective: float) -> _Crossing | str:
         return f"the objective is kept in every step up to the largest, {kept[-1].size:g}: it needs larger ones"
     best, last, first = max(kept, key=lambda step: step.throughput), kept[-1], ordered[len(kept)]
     # What was asked for was not sent, or throughput falls: between the two it is at least that of the best.
-    if first.latency <= objective or math.isinf(first.latency) or first.throughput < best.throughput:
+    apart = any(last.size < size < first.size for size in unjudged)
+    if apart or first.latency <= objective or math.isinf(first.latency) or first.throughput < best.throughput:
         return _Crossing(best.throughput, best, first, is_between=False)
     share = math.log(objective / last.latency) / math.log(first.latency / last.latency)
     load = last.throughput + share * (first.throughput - last.throughput)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import random
 import re
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,7 @@ from fairlap.api.sweep_status import SweepResult
 from fairlap.cli.edge.exits import UsageError
 from fairlap.cli.tables import sweep_report
 from fairlap.cli.tables.sweep_picture import picture
+from fairlap.results.aggregate import remarks
 from fairlap.results.capacity_found import capacity_result
 from fairlap.results.sweep_curve import sweep_result
 from fairlap_race.contract.recorded.http_record import HttpAnswers, HttpHost, HttpRecord
@@ -175,7 +177,7 @@ def test_over_http_the_engine_is_called_as_it_calls_itself(servers: list[str | N
 @pytest.mark.parametrize(
     ("carried", "between", "refused"),
     [
-        (250.0, (200.0, 250.0), ""),
+        (250.0, (200.0, 400.0), ""),
         (900.0, None, "kept in every step up to the largest, 800"),
         (50.0, None, "not met even by the smallest step, 100"),
     ],
@@ -242,7 +244,42 @@ def test_rates_have_a_capacity_and_no_law() -> None:
     found = curve(Record(tasks=tasks, track=swept), objective=Objective(p99="450ms"))
     assert found.fit_refused and found.knee_clients is None
     assert found.capacity is not None and 20 < found.capacity.value < 40 and found.capacity_races == 0
-    assert "two neighbouring steps" in found.sentences[0]
+    assert found.sentences[0].endswith("(between 20 and 40, what the steps 20 and 40 carried)")
+
+
+def test_a_rate_of_which_all_failed_is_not_carried() -> None:
+    steps = steps_of("search", [], [50, 100, 400], "ascending")
+    tasks = [
+        task(it.name, 1, it.target_throughput or 0, rally=RallyNumbers(latency_millis={"p99": 9.0})) for it in steps
+    ]
+    tasks[2] = replace(tasks[2], rate=0.0, rally=RallyNumbers(latency_millis={"p99": 1.0}))
+    swept = TrackRecord(sweep=SweepSpec(task="search", steps=steps))
+    found = curve(Record(tasks=tuple(tasks), track=swept), objective=Objective(p99="50ms"))
+    assert found.capacity is not None and (found.capacity.low, found.capacity.high) == (100, 400)
+    assert "(between 100 and 400: the step 100 was carried, and 400 was not)" in found.sentences[0]
+
+
+def test_only_where_it_was_the_bottleneck_the_load_generator_is_called_so() -> None:
+    found = curve(race(saturated=(4, 8)))
+    assert [row.step for row in found.rows if not row.used] == [f"search@{n}" for n in (4, 8, 16, 32, 64)]
+    (said,) = [text for text in found.sentences if "bottleneck" in text]
+    assert said == (
+        "The load generator was the bottleneck in search@4, search@8: 5 of 7 steps do not count, these and what lies "
+        "above them"
+    )
+    table = sweep_report.curve(shown(found))
+    assert table.count("load generator saturated") == 2 and table.count("above a saturated load generator") == 3
+
+
+def test_of_many_races_each_has_probes_in_the_status_and_what_has_no_room_is_told() -> None:
+    races = [searching_race(300.0, noise=random.Random(number)) for number in range(40)]
+    found = sweep_result(races)
+    assert found is not None and {row.race for row in found.rows} == set(range(1, 41)) and len(found.rows) <= 200
+    there = len(races[-1].track.sweep.steps if races[-1].track.sweep else ())
+    text = f"status.results.sweep.rows has 5 of {there} steps of this race, and {there - 5} were left out"
+    assert [it.reason for it in remarks(races[-1], Results(tasks=[], sweep=found), 0) if text in it.text]
+    alone = sweep_result(races[:1])
+    assert not [it for it in remarks(races[0], Results(sweep=alone), 0) if "sweep.rows" in it.text]
 
 
 def test_an_objective_that_is_never_missed_is_said() -> None:
@@ -306,6 +343,22 @@ def test_drnbench_has_a_column_for_each_status_over_http() -> None:
     assert [float(rows[0][it]) for it in ("0", "200", "503")] == pytest.approx([0, 90, 10])
     assert [float(rows[1][it]) for it in ("0", "200", "503")] == pytest.approx([50, 50, 0])
     assert [float(rows[2][it]) for it in ("0", "200", "503")] == pytest.approx([0, 100, 0]), "no share was told"
+
+
+def test_drnbench_has_no_status_of_a_step_whose_shares_had_no_room() -> None:
+    whole = shown(curve(race()))
+    whole["status"]["environment"] = {"k6Version": "1.8.1"}
+    whole["status"]["results"]["tasks"] = [{"task": "search@1", "http": {"statusShares": {"200": 0.9, "429": 0.1}}}]
+    rows = list(csv.DictReader(io.StringIO(sweep_report.drnbench(whole))))
+    assert [float(rows[0][it]) for it in ("0", "200", "429")] == pytest.approx([0, 90, 10])
+    assert [rows[1][it] for it in ("0", "200", "429")] == ["", "", ""]
+
+
+def test_drnbench_is_of_requests_alone() -> None:
+    of_documents = race()
+    tasks = tuple(replace(it, unit="docs/s") for it in of_documents.tasks)
+    with pytest.raises(UsageError, match="es-8 measured docs/s, and drnbench's CSV is of queries per second"):
+        sweep_report.drnbench(shown(curve(replace(of_documents, tasks=tasks))))
 
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -179,6 +179,32 @@ def test_no_capacity_is_below_what_was_carried(
         assert (found.load.low, found.load.high) == (low, high)
 
 
+@pytest.mark.parametrize(
+    ("beyond", "high"),
+    [
+        (LoadStep(400, 60, 900, keeps_schedule=False), 400),
+        (LoadStep(200, 175, math.inf, keeps_schedule=False), 200),
+        (LoadStep(200, 150, 5, keeps_schedule=False), 200),
+    ],
+)
+@pytest.mark.parametrize("races", [1, 3])
+def test_what_was_answered_of_a_rate_that_is_not_carried_bounds_nothing(
+    beyond: LoadStep, high: float, races: int
+) -> None:
+    """It was said "100 (100 to 100)" of 100 that is carried and of 400 of which 60 were."""
+    found = capacity([[LoadStep(50, 50, 10), LoadStep(100, 100, 12), beyond]] * races, 50, are_rates=True)
+    assert found.load is not None and (found.load.value, found.load.low, found.load.high) == (100, 100, high)
+    assert (found.best, found.beyond, found.is_between, found.by_races) == (100, beyond.size, False, 0)
+
+
+@pytest.mark.parametrize("unjudged", [(), (3.5,), (2.5, 9.0)])
+def test_a_step_whose_latency_is_not_known_is_not_drawn_through(unjudged: tuple[float, ...]) -> None:
+    found = capacity([race()], 30, unjudged=unjudged)
+    apart = 3.5 in unjudged
+    assert found.load is not None and (found.load.low, found.load.high) == (300, 400)
+    assert found.is_between is not apart and (found.load.value == 300) is apart
+
+
 def test_throughputs_of_no_system_have_no_interval_over_races() -> None:
     """The exponential of its half would be no number."""
     found = capacity([race(1e-300), race(), race(1e300)], 30)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairlap.cli.edge import benchmarks as bm
@@ -26,6 +26,8 @@ DRNBENCH = (
 )
 """Columns of drnbench's CSV; behind them one for each HTTP status, with its percentage."""
 ANSWERED, ABORTED = "200", "0"
+_OF_REQUESTS = ("requests/s", "ops/s")
+"""Units of which one is a request."""
 _ENOUGH = 10
 _JUDGED = (
     "Whether the objective was kept goes by the time of one request; the table has Rally's percentiles, which may lie "
@@ -95,8 +97,14 @@ def _cells(row: Mapping[str, Any], digits: int, of_times: int) -> list[str]:
         share_percent(row.get("scheduleShare")),
         share_percent(row.get("loadGeneratorCpuShare")),
         number(float(cores), 2) if cores is not None else NOTHING,
-        "" if row.get("used") else "load generator saturated",
+        _why_unused(row),
     ]
+
+
+def _why_unused(row: Mapping[str, Any]) -> str:
+    if row.get("used"):
+        return ""
+    return "load generator saturated" if row.get("saturatedRaces") else "above a saturated load generator"
 
 
 def drnbench(benchmark: Benchmark) -> str:
@@ -109,10 +117,13 @@ def drnbench(benchmark: Benchmark) -> str:
     if not rows or any(row.get("targetThroughput") for row in rows):
         name = bm.name(benchmark)
         raise UsageError(f"{name} has no curve over clients: -o drnbench is for a Benchmark with race.sweep.clients")
+    if (unit := _sweep(benchmark).get("unit") or _OF_REQUESTS[0]) not in _OF_REQUESTS:
+        text = f"{bm.name(benchmark)} measured {unit}, and drnbench's CSV is of queries per second"
+        raise UsageError(f"{text}: -o csv has the figures with their unit")
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     shares = {str(row["step"]): _shares(benchmark, row) for row in rows}
-    statuses = sorted({ABORTED, ANSWERED}.union(*shares.values()))
+    statuses = sorted({ABORTED, ANSWERED}.union(*(found for found in shares.values() if found)))
     writer.writerow([*DRNBENCH, *map(csv_cell, statuses)])
     for row in rows:
         times, samples = row.get("serviceTimeMillis") or {}, row.get("samples") or 0
@@ -120,17 +131,23 @@ def drnbench(benchmark: Benchmark) -> str:
             [
                 row["clients"], samples, row["throughput"]["median"], _seconds(times.get("min")),
                 _seconds(times.get("max")), _seconds(times.get("mean")),
-                *(100 * shares[row["step"]].get(status, 0.0) for status in statuses),
+                *_percents(shares[row["step"]], statuses),
             ]
         )  # fmt: skip
     return out.getvalue().rstrip("\n")
 
 
-def _shares(benchmark: Benchmark, row: Mapping[str, Any]) -> Mapping[str, float]:
-    """Return the share of each status in a step's requests."""
+def _percents(shares: Mapping[str, float] | None, statuses: Sequence[str]) -> list[float | str]:
+    return ["" if shares is None else 100 * shares.get(status, 0.0) for status in statuses]
+
+
+def _shares(benchmark: Benchmark, row: Mapping[str, Any]) -> Mapping[str, float] | None:
+    """Return the share of each status in a step's requests; None where the status had no room for the step's task."""
     of_step = next((it for it in bm.tasks(benchmark) if it.get("task") == row["step"]), {})
     if told := (of_step.get("http") or {}).get("statusShares"):
         return {str(status): float(share) for status, share in told.items()}
+    if not _by_rally(benchmark):
+        return None
     failed = (row.get("failed") or 0) / row["samples"] if row.get("samples") else 0.0
     return {ABORTED: failed, ANSWERED: 1 - failed}
 

@@ -41,6 +41,7 @@ def objections(spec: BenchmarkSpec) -> Iterator[str]:
     yield from _beyond_k6(spec)
     yield from _given_up_within_the_objective(spec)
     yield from _measures_nothing(spec)
+    yield from _rates_below_one(spec)
     yield from _allowed_beside_a_search(spec)
     wrong = [
         f"{field} {words}"
@@ -152,6 +153,13 @@ def _impossible_search(spec: BenchmarkSpec) -> Iterator[str]:
             f"{objective.percentile} says nothing below {objective.fewest_requests}: write a higher "
             f"targetThroughput.from, a duration of {needed}s, or another percentile"
         )
+    seconds, clients = parse_duration(capacity.duration).total_seconds(), capacity.clients or 0
+    if spec.race.load is None and clients > lowest * seconds:
+        yield (
+            f"race.capacity.clients {clients} send a request each in {clients / lowest:.3g} s at {lowest:g}/s, and a "
+            f"probe is measured for {capacity.duration}: write {math.floor(lowest * seconds)} clients at most, a "
+            "higher targetThroughput.from, or a longer duration"
+        )
 
 
 def _beyond_k6(spec: BenchmarkSpec) -> Iterator[str]:
@@ -211,6 +219,19 @@ def _measures_nothing(spec: BenchmarkSpec) -> Iterator[str]:
             f"{field}.targetThroughput {', '.join(f'{it.rate:g}' for it in idle)}: no request is sent in the "
             f"{seconds:g} s that are measured after a warm-up of {warmup:g} s: write a higher rate, {enough:g} or "
             f"more, or a duration of {needed}s"
+        )
+
+
+def _rates_below_one(spec: BenchmarkSpec) -> Iterator[str]:
+    """Yield a sentence for rates of a sweep by Rally of which no step would have a request."""
+    sweep, steps = spec.race.sweep, steps_of_race(spec.race)
+    if spec.race.load is not None or sweep is None or steps is None or not steps.duration_seconds:
+        return
+    seconds = steps.duration_seconds
+    if low := [rate for rate in sorted(sweep.target_throughput) if rate * seconds < 1]:
+        yield (
+            f"race.sweep.targetThroughput {', '.join(f'{rate:g}' for rate in low)}: less than one request in the "
+            f"{seconds:g} s of a step: write rates of {math.ceil(1e3 / seconds) / 1e3:g} or more, or a longer duration"
         )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlap_race.contract.codec import decode
-from fairlap_race.contract.recorded.record import Task
+from fairlap_race.contract.recorded.record import SCHEDULE_KEPT, Task
 from fairlap_race.contract.recorded.track_record import TrackRecord
 from fairlap_race.contract.specification.capacity_search import CapacitySearch, ProbeOutcome, is_kept, next_rate
 from fairlap_race.contract.specification.sweep import SweepSpec
@@ -51,14 +51,16 @@ class ProbeSamples:
         """Take note of one of Rally's samples of the warm-up, which may hold its client while others are measured."""
         self.drift.join(sample.client_id, sample.request_start + sample.processing_time)
 
-    def measured(self, percentile: str) -> ProbeOutcome:
-        """Return what the probe measured, with the nearest rank of `percentile`, as p99."""
+    def measured(self, percentile: str, planned: float = 0.0) -> ProbeOutcome:
+        """Return what was measured, of so many `planned` requests, with the nearest rank of `percentile`, as p99."""
         number = len(self.latencies)
         if not number:
             return ProbeOutcome()
         rank = max(1, math.ceil(number * float(percentile.removeprefix("p")) / 100 - 1e-9))
         sent = Task(schedule_share=self.drift.share(), schedule=self.drift.record())
-        return ProbeOutcome(1000 * sorted(self.latencies)[rank - 1], self.failed / number, sent.keeps_schedule)
+        # Of few requests the plan is not judged, client by client; that some are missing is seen all the same.
+        kept = sent.keeps_schedule and (sent.schedule is not None or number >= SCHEDULE_KEPT * planned - 1)
+        return ProbeOutcome(1000 * sorted(self.latencies)[rank - 1], self.failed / number, kept)
 
 
 class Searcher:
@@ -89,7 +91,8 @@ class Searcher:
         name = next((name for name in names if name in self._names), None)
         if name is None or plan.rate is None:
             return
-        found = self._samples.pop(name, ProbeSamples()).measured(self._search.percentile)
+        planned = plan.rate * (self._sweep.duration_seconds or 0.0)
+        found = self._samples.pop(name, ProbeSamples()).measured(self._search.percentile, planned)
         plan.ran[name] = (plan.rate, is_kept(self._search, found))
         following = next_rate(self._search, _with_probes(self._sweep, plan.ran).probes)
         LOG.info("%s at %s/s: %s; next: %s", name, plan.rate, found, following)

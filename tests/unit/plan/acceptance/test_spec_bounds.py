@@ -78,6 +78,16 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "race.capacity: 5/s for 30s are 150 requests, and p99 says nothing below 368: write a higher "
         "targetThroughput.from, a duration of 74s, or another percentile",
     ),
+    "capacity of clients that send nothing": (
+        {"race": {"capacity": {**CAPACITY, "targetThroughput": {"from": 20, "to": 500}, "clients": 2000}}},
+        "race.capacity.clients 2000 send a request each in 100 s at 20/s, and a probe is measured for 30s: write 600 "
+        "clients at most, a higher targetThroughput.from, or a longer duration",
+    ),
+    "rates of no request": (
+        {"race": {"sweep": {"task": "search", "targetThroughput": [0.001, 0.01, 10], "duration": "30s"}}},
+        "race.sweep.targetThroughput 0.001, 0.01: less than one request in the 30 s of a step: write rates of 0.034 or "
+        "more, or a longer duration",
+    ),
     "volume": (
         {"elasticsearch": {"storage": {"size": "2Pi"}}},
         "elasticsearch.storage.size 2Pi is more than any machine has: write at most 1Pi",

@@ -1,6 +1,7 @@
 """Two Benchmarks and one place: their daemons against an API server in memory, in the orders in which it can answer."""
 
 import asyncio
+import contextlib
 import copy
 import logging
 import time
@@ -748,6 +749,7 @@ def test_one_with_a_large_spec_that_is_gone_is_left_alone() -> None:
 def test_large_ones_whose_writes_hang_keep_no_other_large_one_from_its_look() -> None:
     """A webhook on the statuses of one namespace held eight large specs at a time, and all others waited for these."""
     ended: list[str] = []
+    looked = asyncio.Event()
 
     def prepare(server: Server) -> None:
         held_small(server)
@@ -758,10 +760,12 @@ def test_large_ones_whose_writes_hang_keep_no_other_large_one_from_its_look() ->
         async def replace(manifest: Json, part: str) -> Json:
             uid = manifest["metadata"]["uid"]
             if uid in hanging:
-                await asyncio.sleep(1)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(looked.wait(), 20)
                 ended.append(uid)
                 raise ApiError(504, "Timeout")
             ended.append(uid)
+            looked.set()
             return await Server.replace(server, manifest, part)
 
         server.replace = replace  # type: ignore[method-assign]

@@ -91,6 +91,14 @@ def test_clients_that_begin_all_at_once_keep_the_objective() -> None:
     assert found.millis == pytest.approx(45.28) and is_kept(about, found)
 
 
+@pytest.mark.parametrize(("sent", "kept"), [(2, False), (4, False), (5, True), (6, True), (40, True)])
+def test_of_few_requests_too_it_is_seen_that_some_were_not_sent(sent: int, kept: bool) -> None:
+    probe = search_rates.ProbeSamples()
+    for number in range(sent):
+        probe.add(_timed("search", 0, number * 30 / sent, 0.0, 0.01))
+    assert probe.measured("p50", sent if sent > 6 else 6).keeps_schedule is kept
+
+
 @pytest.mark.parametrize("case", ["a client hangs in its warm-up", "the warm-up leaves a backlog", "neither"])
 def test_a_probe_is_judged_by_the_schedule_that_its_record_has(case: str, tmp_path: Path) -> None:
     """Eight clients with ten requests a second each, of which the first 5 s are the warm-up."""
