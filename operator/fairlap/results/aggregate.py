@@ -99,28 +99,30 @@ def _tasks(records: Sequence[Record]) -> list[TaskResult]:
     return first_that_fit((_task(of_all_races) for of_all_races in runs.values()), _ROOM_OF_TASKS)
 
 
-def remarks(record: Record, results: Results, indices: int) -> Iterator[RaceRemark]:
-    """Yield which numbers of the record the status has no room for; `indices`: how many of them it has."""
+def remarks(record: Record, results: Results, indices: int, races: Sequence[Record] = ()) -> Iterator[RaceRemark]:
+    """Yield which numbers of the record the status has no room for; `indices`: how many of them it has.
+
+    `races`: all whose results these are.
+    """
     measured = {task.task for task in record.comparable_tasks if task.rally is not None}
     worked = {it.name for it in record.pipelines or () if it.count}
     for what, field, there, kept in (
         ("tasks", "results.tasks", len(measured), len(results.tasks)),
         ("ingest pipelines", "results.ingestPipelines", len(worked), len(results.ingest_pipelines)),
         ("indices", "environment.indices", len(record.indices or ()), indices),
-        ("steps of this race", "results.sweep.rows", *_steps(record, results)),
+        ("steps", "results.sweep.rows", *_steps(races or [record], results)),
     ):
         if there > kept:
             text = f"status.{field} has {kept} of {there} {what}, and {there - kept} were left out: the record has them"
             yield RaceRemark(Reason.RECORD_CUT, text)
 
 
-def _steps(record: Record, results: Results) -> tuple[int, int]:
-    """Return how many steps a race had, and how many of them have a row: of probes those of the last race."""
-    swept, rows = record.track.sweep, results.sweep.rows if results.sweep else []
-    if swept is None or not swept.search:
-        return (len(swept.steps) if swept else 0), len(rows)
-    last = max((row.race or 0 for row in rows), default=0)
-    return len(swept.steps), sum(row.race == last for row in rows)
+def _steps(races: Sequence[Record], results: Results) -> tuple[int, int]:
+    """Return how many rows the sweep of the races would have, and how many it has: of probes one for each race."""
+    swept = [record.track.sweep for record in races if record.track.sweep]
+    each = [len(it.steps) for it in swept]
+    rows = len(results.sweep.rows) if results.sweep else 0
+    return (sum(each) if any(it.search for it in swept) else max(each, default=0)), rows
 
 
 def _task(tasks: Sequence[Task]) -> TaskResult:

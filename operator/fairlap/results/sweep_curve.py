@@ -232,7 +232,7 @@ def _of_clients(ran: Sequence[_RacedStep]) -> dict[str, object]:
 def _of_objective(ran: Sequence[_RacedStep], objective: Objective, races: int, *, are_rates: bool) -> law.Capacity:
     """Return the capacity at the objective."""
     curves: list[list[law.LoadStep]] = []
-    unjudged: set[float] = set()
+    unjudged: list[set[float]] = [set() for _ in range(races)]
     for race in range(races):
         curve: list[law.LoadStep] = []
         for it in ran:
@@ -240,16 +240,15 @@ def _of_objective(ran: Sequence[_RacedStep], objective: Objective, races: int, *
             if task is None or task.rally is None:
                 continue
             latency = _latency(task.rally.latency_millis, objective)
-            if not task.rate or (task.http and task.http.latency_left_out):
+            if task.rate == 0 or (task.http and task.http.latency_left_out):
                 # All failed, or some were dropped so that the rest has no honest latency: a load that is not carried.
                 curve.append(law.LoadStep(it.size, task.rate or 0.0, math.inf, keeps_schedule=False))
-            elif latency:
+            elif latency and task.rate:
                 curve.append(law.LoadStep(it.size, task.rate, latency, task.keeps_schedule))
             else:
-                unjudged.add(it.size)
+                unjudged[race].add(it.size)
         curves.append(curve)
-    judged = {step.size for curve in curves for step in curve}
-    return law.capacity(curves, objective.millis, are_rates=are_rates, unjudged=unjudged - judged)
+    return law.capacity(curves, objective.millis, are_rates=are_rates, unjudged=unjudged)
 
 
 def _fields(found: law.Capacity) -> dict[str, object]:

@@ -70,8 +70,9 @@ def _limits(found: SweepResult) -> Iterator[str]:
     if left_out := [row for row in found.rows if not row.used]:
         saturated = [row.step for row in left_out if row.saturated_races]
         count = f"{len(left_out)} of {len(found.rows)}"
-        above = ", these and what lies above them" if len(saturated) < len(left_out) else ""
-        yield f"The load generator was the bottleneck in {some_of(saturated, 5)}: {count} steps do not count{above}"
+        others = [row.step for row in left_out if not row.saturated_races]
+        beside = f", and with them {some_of(others, 5)}" if others else ""
+        yield f"The load generator was the bottleneck in {some_of(saturated, 5)}: {count} steps do not count{beside}"
     waiting = [row for row in found.rows if row.waiting_share is not None and row.waiting_share < FEWEST_WAITING]
     if waiting:
         least = min(waiting, key=lambda row: row.waiting_share or 0.0)

@@ -276,11 +276,12 @@ def capacity(
     objective: float,
     *,
     are_rates: bool = False,
-    unjudged: Collection[float] = (),
+    unjudged: Sequence[Collection[float]] = (),
 ) -> Capacity:
     """Return the load up to which the latency stays at `objective` or below, over the `races` of one sweep.
 
-    `are_rates`: the sizes are rates that were asked for; `unjudged`: sizes of steps whose latency is not known.
+    `are_rates`: the sizes are rates that were asked for; `unjudged`: by race the sizes of steps whose latency is not
+    known.
 
     Of each race it is the place between two steps where the latency's logarithm crosses the objective's, by a straight
     line; over three races or more a t interval on the logarithms, each race being one sample (docs/statistics.md).
@@ -290,10 +291,12 @@ def capacity(
     step asked for: what was answered of more than can be carried bounds nothing.
     """
     whole = _medians(races)
-    crossing = _crossing(whole, objective, unjudged)
+    unknown = unjudged or [()] * len(races)
+    crossing = _crossing(whole, objective, {size for each in unknown for size in each} - {step.size for step in whole})
     if isinstance(crossing, str):
         return Capacity(refused=crossing)
-    found = [each for race in races if isinstance(each := _crossing(_medians([race]), objective, unjudged), _Crossing)]
+    each_race = (_crossing(_medians([race]), objective, known) for race, known in zip(races, unknown, strict=True))
+    found = [each for each in each_race if isinstance(each, _Crossing)]
     told = all(each.is_between and _is_of_a_system(each.load) for each in found)
     if len(found) >= 3 and len(found) == len(races) and told:
         logs = [math.log(each.load) for each in found]

@@ -116,7 +116,8 @@ class SampleTable:
         if self._writer.is_open:
             with contextlib.suppress(OSError):
                 self._writer.close()
-        self._part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a volume that takes nothing any more has been told of
+            self._part.unlink(missing_ok=True)
 
 
 def _forgetting(batch: pyarrow.RecordBatch, forgotten: Mapping[str, float]) -> pyarrow.RecordBatch:

@@ -264,20 +264,35 @@ def test_only_where_it_was_the_bottleneck_the_load_generator_is_called_so() -> N
     assert [row.step for row in found.rows if not row.used] == [f"search@{n}" for n in (4, 8, 16, 32, 64)]
     (said,) = [text for text in found.sentences if "bottleneck" in text]
     assert said == (
-        "The load generator was the bottleneck in search@4, search@8: 5 of 7 steps do not count, these and what lies "
-        "above them"
+        "The load generator was the bottleneck in search@4, search@8: 5 of 7 steps do not count, and with them "
+        "search@16, search@32, search@64"
     )
     table = sweep_report.curve(shown(found))
-    assert table.count("load generator saturated") == 2 and table.count("above a saturated load generator") == 3
+    assert table.count("load generator saturated") == 2 and table.count("not counted beside a saturated step") == 3
+
+
+def test_a_step_of_one_request_a_client_tells_nothing_of_the_objective() -> None:
+    steps = steps_of("search", [], [5, 50, 100], "ascending")
+    tasks = [
+        task(it.name, 9, it.target_throughput or 0, rally=RallyNumbers(latency_millis={"p99": 9.0})) for it in steps
+    ]
+    tasks[0], tasks[2] = (
+        replace(tasks[0], rate=None),
+        replace(tasks[2], rally=RallyNumbers(latency_millis={"p99": 90.0})),
+    )
+    swept = TrackRecord(sweep=SweepSpec(task="search", steps=steps))
+    found = curve(Record(tasks=tuple(tasks), track=swept), objective=Objective(p99="50ms"))
+    assert found.capacity is not None and (found.capacity.low, found.capacity.high) == (50, 100)
 
 
 def test_of_many_races_each_has_probes_in_the_status_and_what_has_no_room_is_told() -> None:
     races = [searching_race(300.0, noise=random.Random(number)) for number in range(40)]
     found = sweep_result(races)
     assert found is not None and {row.race for row in found.rows} == set(range(1, 41)) and len(found.rows) <= 200
-    there = len(races[-1].track.sweep.steps if races[-1].track.sweep else ())
-    text = f"status.results.sweep.rows has 5 of {there} steps of this race, and {there - 5} were left out"
-    assert [it.reason for it in remarks(races[-1], Results(tasks=[], sweep=found), 0) if text in it.text]
+    there = sum(len(it.track.sweep.steps) for it in races if it.track.sweep)
+    text = f"status.results.sweep.rows has {len(found.rows)} of {there} steps, and {there - len(found.rows)} were left"
+    told = [it.text for it in remarks(races[-1], Results(sweep=found), 0, races)]
+    assert any(it.startswith(text) for it in told), told
     alone = sweep_result(races[:1])
     assert not [it for it in remarks(races[0], Results(sweep=alone), 0) if "sweep.rows" in it.text]
 

@@ -199,10 +199,17 @@ def test_what_was_answered_of_a_rate_that_is_not_carried_bounds_nothing(
 
 @pytest.mark.parametrize("unjudged", [(), (3.5,), (2.5, 9.0)])
 def test_a_step_whose_latency_is_not_known_is_not_drawn_through(unjudged: tuple[float, ...]) -> None:
-    found = capacity([race()], 30, unjudged=unjudged)
+    found = capacity([race()], 30, unjudged=[unjudged])
     apart = 3.5 in unjudged
     assert found.load is not None and (found.load.low, found.load.high) == (300, 400)
     assert found.is_between is not apart and (found.load.value == 300) is apart
+
+
+def test_a_race_with_such_a_step_is_none_of_an_interval_over_races() -> None:
+    whole = [race(), race(1.1), race(0.9)]
+    assert capacity(whole, 30, unjudged=[(), (), ()]).by_races == 3
+    found = capacity(whole, 30, unjudged=[(3.5,), (), ()])
+    assert found.by_races == 0 and found.load is not None and found.load.low == 300
 
 
 def test_throughputs_of_no_system_have_no_interval_over_races() -> None:

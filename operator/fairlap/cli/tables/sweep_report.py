@@ -104,7 +104,7 @@ def _cells(row: Mapping[str, Any], digits: int, of_times: int) -> list[str]:
 def _why_unused(row: Mapping[str, Any]) -> str:
     if row.get("used"):
         return ""
-    return "load generator saturated" if row.get("saturatedRaces") else "above a saturated load generator"
+    return "load generator saturated" if row.get("saturatedRaces") else "not counted beside a saturated step"
 
 
 def drnbench(benchmark: Benchmark) -> str:

@@ -154,10 +154,11 @@ def _impossible_search(spec: BenchmarkSpec) -> Iterator[str]:
             f"targetThroughput.from, a duration of {needed}s, or another percentile"
         )
     seconds, clients = parse_duration(capacity.duration).total_seconds(), capacity.clients or 0
-    if spec.race.load is None and clients > lowest * seconds:
+    most = math.floor(lowest * seconds * (1 + 1e-9))
+    if spec.race.load is None and clients > most >= 1:
         yield (
             f"race.capacity.clients {clients} send a request each in {clients / lowest:.3g} s at {lowest:g}/s, and a "
-            f"probe is measured for {capacity.duration}: write {math.floor(lowest * seconds)} clients at most, a "
+            f"probe is measured for {capacity.duration}: write {most} clients at most, a "
             "higher targetThroughput.from, or a longer duration"
         )
 
@@ -223,12 +224,12 @@ def _measures_nothing(spec: BenchmarkSpec) -> Iterator[str]:
 
 
 def _rates_below_one(spec: BenchmarkSpec) -> Iterator[str]:
-    """Yield a sentence for rates of a sweep by Rally of which no step would have a request."""
+    """Yield a sentence for rates of a sweep by Rally that plan less than a request for the time of their step."""
     sweep, steps = spec.race.sweep, steps_of_race(spec.race)
     if spec.race.load is not None or sweep is None or steps is None or not steps.duration_seconds:
         return
     seconds = steps.duration_seconds
-    if low := [rate for rate in sorted(sweep.target_throughput) if rate * seconds < 1]:
+    if low := [rate for rate in sorted(sweep.target_throughput) if rate * seconds * (1 + 1e-9) < 1]:
         yield (
             f"race.sweep.targetThroughput {', '.join(f'{rate:g}' for rate in low)}: less than one request in the "
             f"{seconds:g} s of a step: write rates of {math.ceil(1e3 / seconds) / 1e3:g} or more, or a longer duration"

@@ -167,7 +167,7 @@ def _judge_race(seen: Seen, step: Step, record: Record) -> Judged:
             results = aggregate(good, sweep.objective if sweep else None, of_races)
             changes["results"] = results
             if race.valid:
-                remarked += [*cut_remarks(record, results, len(ran.indices)), *_unread(seen, valid)]
+                remarked += [*cut_remarks(record, results, len(ran.indices), good), *_unread(seen, valid)]
         tables = [
             (object_name(seen.subject.name, name), of_race) for name in valid if (of_race := seen.resources.get(name))
         ]

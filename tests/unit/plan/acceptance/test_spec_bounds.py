@@ -238,6 +238,16 @@ def test_an_objective_longer_than_the_timeout_of_the_load_is_refused(
     assert found == ([sentence] if refused else [])
 
 
+@pytest.mark.parametrize(
+    ("first", "clients", "duration"), [(4.35, 435, "100s"), (1.13, 113, "100s"), (400, 8, "30s"), (0.5, 1, "12s")]
+)
+def test_clients_that_send_just_once_in_a_probe_are_accepted(first: float, clients: int, duration: str) -> None:
+    capacity = {**CAPACITY, "objective": {"p50": "50ms"}, "clients": clients, "duration": duration}
+    rates = {"from": first, "to": first * 10}
+    found = messages(spec(race={"capacity": {**capacity, "targetThroughput": rates}}, timeouts={"race": "100h"}))
+    assert not [text for text in found if "capacity" in text]
+
+
 def test_an_objective_of_rally_knows_no_timeout_of_the_load() -> None:
     assert messages(spec(race={"capacity": {**CAPACITY, "objective": {"p99": "90s"}}})) == []
 

@@ -91,12 +91,24 @@ def test_clients_that_begin_all_at_once_keep_the_objective() -> None:
     assert found.millis == pytest.approx(45.28) and is_kept(about, found)
 
 
-@pytest.mark.parametrize(("sent", "kept"), [(2, False), (4, False), (5, True), (6, True), (40, True)])
-def test_of_few_requests_too_it_is_seen_that_some_were_not_sent(sent: int, kept: bool) -> None:
+@pytest.mark.parametrize(
+    ("planned", "clients", "sent", "kept"),
+    [
+        pytest.param(9, 1, 2, False, id="seven of nine are missing"),
+        pytest.param(400, 1, 8, False, id="nearly all are missing"),
+        pytest.param(6, 1, 6, True, id="all"),
+        pytest.param(8, 1, 6, True, id="a plan that was drawn"),
+        pytest.param(10.5, 8, 8, True, id="each client sent once"),
+        pytest.param(450, 300, 300, True, id="one burst of all clients"),
+    ],
+)
+def test_of_few_requests_too_it_is_seen_that_many_were_not_sent(
+    planned: float, clients: int, sent: int, kept: bool
+) -> None:
     probe = search_rates.ProbeSamples()
     for number in range(sent):
-        probe.add(_timed("search", 0, number * 30 / sent, 0.0, 0.01))
-    assert probe.measured("p50", sent if sent > 6 else 6).keeps_schedule is kept
+        probe.add(_timed("search", number % clients, number // clients * 3.0, 0.0, 0.01))
+    assert probe.measured("p50", planned).keeps_schedule is kept
 
 
 @pytest.mark.parametrize("case", ["a client hangs in its warm-up", "the warm-up leaves a backlog", "neither"])
