@@ -255,8 +255,8 @@ def test_each_race_sends_the_same(race, server):
         loads = [{"name": "c", "seconds": 2, "clients": 20, "rate": 100}]
         assert ended(race([f"/1?q={n}" for n in range(10)], server, loads=loads, http=http)).outcome.reason is None
         sent[name] = [int(path.rpartition("=")[2]) for path in server.paths if "=" in path]
-    # A machine that stalls drops some of the 200; a last request may begin just at the end and overtake another one.
-    assert {name: len(it) for name, it in sent.items() if not 150 <= len(it) <= 201} == {}
+    # A machine that stalls drops some of the 200, or ends k6 a little late; a last request may overtake another one.
+    assert {name: len(it) for name, it in sent.items() if not 150 <= len(it) <= 230} == {}
     counts = {name: Counter(it) for name, it in sent.items()}
     assert len(counts["file"]) == 10 and max(counts["file"].values()) - min(counts["file"].values()) <= 1
     differ = (counts["zipf"] - counts["again"]) + (counts["again"] - counts["zipf"])

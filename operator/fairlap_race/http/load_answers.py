@@ -168,14 +168,16 @@ class LoadAnswers:
         if not 0 <= got.host < len(self.hosts):
             raise LineError(f"a line of k6's script names no host: {line[:200]!r}")
         it, is_open = self._tally, self.load.rate is not None
+        # From there on the clock of its beginnings stands: k6 may send some more where the machine ends it late.
+        over = got.start >= self.load.warmup_seconds + self.load.seconds
         self.sent += 1
         kind = int(got.start >= self.load.warmup_seconds)
-        wait = self._times.lag(got.number, got.start) if is_open else 0.0
+        wait = _lag(self._times, got, over=over) if is_open else 0.0
         if self._offset is None:
             self._offset = self._offset_by(got)
         at = never_set(got.epoch, got.start, max(0.0, got.processing - got.service), self._offset)
         it.note_time(kind, at, got.processing, got.epoch - at)
-        if got.start < self.load.warmup_seconds + self.load.seconds:  # from there on the clock of its beginnings stands
+        if not over:
             it.clocks.add(got.epoch, got.start, got.service, got.processing)
         # Of an open loop's clients any sends the next request, so only all of them together have a pace.
         client = 0 if is_open else got.client
@@ -183,7 +185,7 @@ class LoadAnswers:
         if not got.ok and it.first_error is None:
             it.first_error = f"{words_of(got.status, got.code)} ({self.hosts[got.host]})"
         if kind == 1:
-            self._measure(got, wait)
+            self._measure(got, wait, over=over)
         if got.opened is not None:
             self._count_opened(got, got.opened, kind)
         if self.keep is not None:
@@ -207,12 +209,12 @@ class LoadAnswers:
             self.opened_again += kind * ((got.client, got.host) in self._connected)
             self._connected.add((got.client, got.host))
 
-    def _measure(self, got: ScriptLine, wait: float) -> None:
+    def _measure(self, got: ScriptLine, wait: float, *, over: bool) -> None:
         self._times.add(got.service, wait)
         self._service.add(got.service)
         self._processing.add(got.processing)
         if (own := self._measured) is not None:
-            lag = own.lag(got.number, got.start)
+            lag = _lag(own, got, over=over)
             own.add(got.service, lag)
             if got.ok:
                 own.windows.add(got.start + got.service, got.service + lag)
@@ -332,6 +334,10 @@ class LoadAnswers:
             processing_time_millis={"mean": _millis(self._processing.total / measured)},
             error_rate=self._tally.errors[1] / measured,
         )
+
+
+def _lag(times: PlannedTimes, got: ScriptLine, *, over: bool) -> float:
+    return times.lag_at_end(got.number, got.start) if over else times.lag(got.number, got.start)
 
 
 def percentiles(counts: Mapping[int, int], most: float, total: float) -> dict[str, float]:

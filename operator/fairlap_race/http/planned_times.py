@@ -55,6 +55,10 @@ class PlannedTimes:
         self.began = min(self.began, began)
         return began - self.began
 
+    def lag_at_end(self, number: int, start: float) -> float:
+        """Return as much, at least, of a request that began at the end or later: the clock of its `start` stands."""
+        return max(0.0, start - number * self.period - self.began) if math.isfinite(self.began) else 0.0
+
     def add(self, service: float, lag: float) -> None:
         """Count a measured request, which took so many seconds."""
         self.times.add(service, service + lag)

@@ -247,6 +247,17 @@ def test_one_more_at_the_clock_is_none_of_those_that_were_planned(at_the_clock):
     assert task.schedule_share == pytest.approx(11 / 12, abs=1e-4) and task.fell_behind
 
 
+def test_what_is_sent_behind_the_end_by_a_clock_that_stands_makes_no_other_request_late():
+    """A machine that stalls ends a load 50 ms late: five more are sent, and all of them seem to begin at its end."""
+    load = HttpLoad("r", 2, 20, 100, 0)
+    found = LoadAnswers(load, HOSTS)
+    for number in [*range(190), *range(200, 206), *range(190, 200)]:
+        found.add(line(min(2000, number * 10 + 0.1), 5, client=number % 20, number=number))
+    task = found.task()
+    assert task.rally is not None and task.rally.latency_millis["p100"] == pytest.approx(5, abs=0.2)
+    assert task.schedule_share == 1 and task.schedule is not None and not task.schedule.late_requests
+
+
 @pytest.mark.parametrize("late", [{79}, {77, 79}, {20}])
 def test_a_late_request_is_no_dropped_one(late):
     load, found, number = HttpLoad("r", 30, 2, 2, 10), None, 0
