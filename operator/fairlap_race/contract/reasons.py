@@ -1041,8 +1041,8 @@ class Reason(StrEnum):
         ),
         recognized=(
             "Less than ten seconds from the first measured request to the last, or less than a warm-up took that "
-            "race.steady could not prolong; or the last request of a client's warm-up, longer than all that were "
-            "measured, took more than 5 % of their time."
+            "race.steady could not prolong; or the last request of the warm-up, longer than all that were measured, "
+            "took more than 5 % of their time, or those of some clients, twice as long, 5 % of that of all clients."
         ),
         example="measured for a short time: short for 2.1 s (after 4.5 s of warm-up)",
         test=_MEASUREMENTS,

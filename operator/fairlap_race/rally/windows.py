@@ -25,6 +25,7 @@ ROUNDING = 1e-6
 HUNG_SHARE = 0.05
 """Of the measured time of all clients: so much of it must requests of the warm-up take to be told."""
 FAR_LONGER = 2.0
+"""Times the slowest measured request: what is under way as a warm-up ends is often a little longer than all others."""
 _NEARLY = 0.95
 """Of a request a window: what clients send once a second falls a little short of it at the edges."""
 

@@ -333,8 +333,8 @@ class Task:
     client_seconds: float | None = None
     """the same of each client, of all of them together"""
     hung_clients: int | None = None
-    """that were in a request of their warm-up for longer than any measured one took; None for none, and where the
-    requests were planned"""
+    """that were in a request of their warm-up for more than twice as long as any measured one took, together for more
+    than 5 % of all clients' time; None for none, and where the requests were planned"""
     hung_seconds: float | None = None
     """of the measured time, those of the client that hung longest"""
     samples: Counts = Counts()

@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairlap_race.contract.reasons import Reason
@@ -28,8 +28,6 @@ LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.1
 INTERRUPT_PATIENCE = 15.0
 """Seconds that k6 gets to end by itself after SIGINT."""
-SLACK_SECONDS = 10.0
-"""A load that may be silent is given up so much later: k6, too, waits for its turn."""
 _MOST_WORDS = 800
 
 
@@ -85,9 +83,7 @@ class K6Run:
 
     def _watch(self, running: subprocess.Popen[bytes], reader: PipeReader) -> None:
         it, now = self._ground, time.monotonic()
-        silence = replace(it.http, loads=(self._answers.load,)).longest_silence
-        stall = max(it.spec.stall_seconds, silence + SLACK_SECONDS)
-        watchdog = Watchdog(now, stall, max(1.0, it.limit - now))
+        watchdog = Watchdog(now, it.spec.stall_seconds, max(1.0, it.limit - now))
         next_look = now
         try:
             while running.poll() is None:
